@@ -7,7 +7,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::cached::{cache, decoder, step};
+use common::cached::Writer;
 use common::device::{on_every_device_as, options};
 use common::{host, tensors};
 use dml::core::plan::{Access, Aliases, InPlace, Plan, Slot};
@@ -22,16 +22,19 @@ const CACHES: [(&str, &str); 2] = [("present_k", "past_k"), ("present_v", "past_
 const MAKING: [&str; 7] =
     ["vkAllocate", "vkCreate", "vkFree", "vkDestroy", "vkReset", "vkCmd", "vkUpdate"];
 
-fn in_caches(device: &Device, places: u64) -> IoBinding {
-    let content = |seed| DeviceTensor::new(device, &cache(places, seed)).unwrap();
+const WRITERS: [Writer; 3] =
+    [Writer::GroupQueryAttention, Writer::MultiHeadAttention, Writer::TensorScatter];
+
+fn in_caches(writer: Writer, device: &Device, places: u64) -> IoBinding {
+    let content = |seed| DeviceTensor::new(device, &writer.cache(places, seed)).unwrap();
     let pairs = CACHES.into_iter().zip([3, 4]);
     pairs.fold(IoBinding::new(), |binding, ((output, input), seed)| {
         binding.with_cache(output, input, content(seed))
     })
 }
 
-fn in_states(device: &Device, places: u64) -> IoBinding {
-    let content = |seed| DeviceTensor::new(device, &cache(places, seed)).unwrap();
+fn in_states(writer: Writer, device: &Device, places: u64) -> IoBinding {
+    let content = |seed| DeviceTensor::new(device, &writer.cache(places, seed)).unwrap();
     let pairs = CACHES.into_iter().zip([3, 4]);
     pairs.fold(IoBinding::new(), |binding, ((output, input), seed)| {
         binding.with_state(output, input, content(seed))
@@ -40,10 +43,10 @@ fn in_states(device: &Device, places: u64) -> IoBinding {
 
 /// The plan of a step with so many places, of which `total` are in use after it, and the numbers of the plan's inputs
 /// that are the caches.
-fn plan(places: u64, total: u8) -> (Plan, Vec<Slot>) {
-    let model = Model::from_bytes(decoder()).unwrap();
-    let inputs = step(1, total).with_tensor("past_k", cache(places, 3));
-    let program = model.bind(&inputs.with_tensor("past_v", cache(places, 4))).unwrap();
+fn plan(writer: Writer, places: u64, total: u8) -> (Plan, Vec<Slot>) {
+    let model = Model::from_bytes(writer.decoder()).unwrap();
+    let inputs = writer.step(1, total).with_tensor("past_k", writer.cache(places, 3));
+    let program = model.bind(&inputs.with_tensor("past_v", writer.cache(places, 4))).unwrap();
     let [Step::Dispatch(dispatch), ..] = program.steps() else { panic!("{:?}", program.steps()) };
     let is_cache = |it: &Option<Binding>| {
         let initial = &program.buffers()[it.as_ref().unwrap().buffer].initial;
@@ -54,24 +57,35 @@ fn plan(places: u64, total: u8) -> (Plan, Vec<Slot>) {
     (host::plan(&program.operators()[dispatch.operator].work), caches)
 }
 
-/// The bytes that the commands of a step move which write the caches, by the number of its places.
-fn bytes_for_caches(places: u64, in_place: bool) -> u64 {
-    let (plan, _) = plan(places, 5);
+/// The bytes that the commands of a step write, by what they write.
+struct Written {
+    caches: u64,
+    others: u64,
+}
+
+fn written(writer: Writer, places: u64, in_place: bool) -> Written {
+    let (plan, _) = plan(writer, places, 5);
     let pairs = plan.in_place.iter().filter(|it| in_place && !it.left_out().is_empty());
     let aliases = Aliases::new(pairs.map(InPlace::pair));
-    assert_eq!(aliases.pairs().count(), if in_place { CACHES.len() } else { 0 });
+    assert_eq!(aliases.pairs().count(), if in_place { CACHES.len() } else { 0 }, "{writer:?}");
     let steps = plan.exec_with(&aliases).unwrap();
     // The first output is that of the attention.
     let is_cache = |slot| matches!(slot, Slot::Output(1..));
-    let writes = |step: &&dml::core::plan::Step| {
-        step.uses().iter().any(|it| it.access != Access::Read && is_cache(it.slot))
-    };
-    steps.iter().filter(writes).map(|step| step.cost().bytes).sum()
+    let mut written = Written { caches: 0, others: 0 };
+    for step in steps.iter() {
+        let outputs = step.uses().into_iter().filter(|it| it.access != Access::Read);
+        if outputs.clone().any(|it| is_cache(it.slot)) {
+            written.caches += step.cost().bytes;
+        } else {
+            written.others += outputs.map(|it| it.range.end - it.range.start).sum::<u64>();
+        }
+    }
+    written
 }
 
 /// The commands of a step that read each of the caches.
-fn reads_of_caches(places: u64, total: u8) -> Vec<usize> {
-    let (plan, caches) = plan(places, total);
+fn reads_of_caches(writer: Writer, places: u64, total: u8) -> Vec<usize> {
+    let (plan, caches) = plan(writer, places, total);
     let reads = |slot: &Slot| {
         let reads = |it: &&dml::core::plan::Step| it.uses().iter().any(|it| it.slot == *slot);
         plan.exec.iter().filter(reads).count()
@@ -79,17 +93,18 @@ fn reads_of_caches(places: u64, total: u8) -> Vec<usize> {
     caches.iter().map(reads).collect()
 }
 
-fn check(injector: &Injector, device: &Device, places: u64) {
-    let session = Session::new(device, Model::from_bytes(decoder()).unwrap());
-    let (mut caches, mut states) = (in_caches(device, places), in_states(device, places));
+fn check(writer: Writer, injector: &Injector, device: &Device, places: u64) {
+    let session = Session::new(device, Model::from_bytes(writer.decoder()).unwrap());
+    let mut caches = in_caches(writer, device, places);
+    let mut states = in_states(writer, device, places);
     let mut run = |count, total| {
-        let inputs = step(count, total);
+        let inputs = writer.step(count, total);
         let expected = session.run_bound(&mut states, &inputs).unwrap();
         let before = CACHES.map(|(_, input)| caches.input(input).unwrap().buffer().unwrap().raw());
         injector.arm(None);
         let found = session.run_bound(&mut caches, &inputs).unwrap();
         let calls: Vec<&str> = injector.calls().into_iter().map(EntryPoint::name).collect();
-        assert_eq!(tensors(&found), tensors(&expected), "{total} of {places}");
+        assert_eq!(tensors(&found), tensors(&expected), "{writer:?}, {total} of {places}");
         for ((_, input), before) in CACHES.into_iter().zip(before) {
             let [cache, state] = [&caches, &states].map(|it| it.input(input).unwrap());
             assert_eq!(cache.read().unwrap(), state.read().unwrap(), "{input}, {total}");
@@ -110,22 +125,34 @@ fn check(injector: &Injector, device: &Device, places: u64) {
     // A clone is never written.
     let held = caches.input("past_k").unwrap().clone();
     let before = held.read().unwrap();
-    session.run_bound(&mut caches, &step(1, 9)).unwrap();
+    session.run_bound(&mut caches, &writer.step(1, 9)).unwrap();
     assert_eq!(held.read().unwrap(), before);
     assert_ne!(caches.input("past_k").unwrap().read().unwrap(), before);
 }
 
 #[test]
 fn a_step_writes_its_own_rows_of_a_cache_and_makes_nothing() {
-    assert_eq!(bytes_for_caches(16, true), bytes_for_caches(512, true));
-    assert!(bytes_for_caches(16, false) < bytes_for_caches(512, false));
-    // What is not in place is copied once, and so are caches that grow.
-    assert_eq!([reads_of_caches(16, 5), reads_of_caches(16, 17)], [[1, 1], [1, 1]]);
+    let mut more = vec![];
+    for writer in WRITERS {
+        let [few, many] = [16, 512].map(|places| written(writer, places, true));
+        assert_eq!(few.caches, many.caches, "{writer:?}");
+        more.push(many.others - few.others);
+        let copied = [16, 512].map(|places| written(writer, places, false).caches);
+        assert!(copied[0] < copied[1], "{writer:?}");
+        // What is not in place is copied once.
+        assert_eq!(reads_of_caches(writer, 16, 5), [1, 1], "{writer:?}");
+    }
+    // What else grows with the places is that of GroupQueryAttention, and has no element for each of a key's.
+    assert!(more.iter().all(|it| *it < more[0] + (512 - 16) * 8 * 4), "{more:?}");
+    // Caches that grow are copied once, too.
+    assert_eq!(reads_of_caches(Writer::GroupQueryAttention, 16, 17), [1, 1]);
     let injector = Injector::new().unwrap();
     injector.inject_everywhere();
     let instance =
         InstanceDesc { entry_points: injector.entry_points(), ..InstanceDesc::default() };
     on_every_device_as(&DeviceOptions { instance, ..options() }, |device| {
-        [16, 48].into_iter().for_each(|places| check(&injector, device, places));
+        for writer in WRITERS {
+            [16, 48].into_iter().for_each(|places| check(writer, &injector, device, places));
+        }
     });
 }

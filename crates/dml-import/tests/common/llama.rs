@@ -1,18 +1,27 @@
-//! A decoder of several layers as exporters write it: 437 nodes, with a cache that grows from run to run.
+//! A decoder as exporters write it, with a cache that grows from run to run.
 
 use dml_import::{Inputs, Tensor};
 
 use super::onnx::{Graph, Message, floats, initializer, ints, model, node, value};
 use super::{f32s, int64};
 
-const LAYERS: usize = 6;
 const HIDDEN: i64 = 32;
 const HEADS: i64 = 4;
 const GROUPS: i64 = 2;
 const HEAD: i64 = 8;
 const INNER: i64 = 48;
 const WORDS: i64 = 64;
-const POSITIONS: i64 = 64;
+
+/// The sizes of a decoder that its users choose.
+#[derive(Clone, Copy)]
+pub(crate) struct Llama {
+    pub(crate) layers: usize,
+    /// The most tokens of a sequence.
+    pub(crate) positions: i64,
+}
+
+/// 437 nodes.
+const SIX_LAYERS: Llama = Llama { layers: 6, positions: 64 };
 
 /// Numbers between -0.5 and 0.5 that look like no pattern.
 fn numbers(count: i64, seed: u32) -> Vec<f32> {
@@ -137,11 +146,11 @@ impl Writer {
     }
 
     /// The words, the angles of their places and what each may see, and then the layers.
-    fn all(&mut self) {
+    fn all(&mut self, size: Llama) {
         let table = self.weight(&[WORDS, HIDDEN]);
         let mut x = self.node("Gather", &[&table, "input_ids"], &[]);
         let angles = [(); 2].map(|()| {
-            let table = self.weight(&[POSITIONS, HEAD]);
+            let table = self.weight(&[size.positions, HEAD]);
             let angles = self.node("Gather", &[&table, "position_ids"], &[]);
             self.node("Unsqueeze", &[&angles, "one_axis"], &[])
         });
@@ -149,7 +158,7 @@ impl Writer {
         let hidden = self.node("Sub", &["one", &seen], &[]);
         let far = self.node("Mul", &[&hidden, "far"], &[]);
         let mask = self.node("Unsqueeze", &[&far, "one_two"], &[]);
-        for index in 0..LAYERS {
+        for index in 0..size.layers {
             x = self.layer(&x, index, [&angles[0], &angles[1]], &mask);
         }
         let x = self.normalized(&x);
@@ -158,58 +167,83 @@ impl Writer {
     }
 }
 
-/// The model.
-pub(crate) fn llama() -> Vec<u8> {
-    let mut writer = Writer::default();
-    writer.all();
-    let Writer { nodes, mut initializers, .. } = writer;
-    let scalars = [("two", 2.0), ("one", 1.0), ("epsilon", 1e-5), ("scale", 0.35), ("far", -1e4)];
-    initializers.extend(scalars.map(|(name, number)| floats(name, &[], &[number])));
-    for (name, numbers) in [
-        ("zero", &[0][..]),
-        ("half", &[HEAD / 2]),
-        ("end", &[HEAD]),
-        ("three", &[3]),
-        ("axis_2", &[2]),
-        ("one_axis", &[1]),
-        ("one_two", &[1, 2]),
-        ("unit", &[1]),
-        ("groups", &[GROUPS]),
-        ("repeats", &[HEADS / GROUPS]),
-        ("head", &[HEAD]),
-        ("all_heads", &[1, HEADS, -1, HEAD]),
-        ("heads_4", &[0, 0, HEADS, HEAD]),
-        ("heads_2", &[0, 0, GROUPS, HEAD]),
-        ("hidden", &[0, 0, HIDDEN]),
-    ] {
-        let count = i64::try_from(numbers.len()).unwrap();
-        initializers.push(initializer(name, &[count], numbers));
+impl Llama {
+    /// The model.
+    pub(crate) fn model(self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.all(self);
+        self.with_interface(writer)
     }
-    initializers.push(initializer("index_2", &[], &[2]));
-    let mut inputs = ["input_ids", "position_ids", "attention_mask"]
-        .map(|it| value(it, 7, &[Some(1), None]))
-        .to_vec();
-    let mut outputs = vec![value("logits", 1, &[])];
-    for index in 0..LAYERS {
-        for part in ["k", "v"] {
-            let shape = [Some(1), Some(GROUPS), None, Some(HEAD)];
-            inputs.push(value(&format!("past_{part}_{index}"), 1, &shape));
-            outputs.push(value(&format!("present_{part}_{index}"), 1, &[]));
+
+    /// Inputs for these tokens after `past` others, but for the caches.
+    pub(crate) fn tokens(self, past: u64, tokens: &[i64]) -> Inputs {
+        let count = u64::try_from(tokens.len()).unwrap();
+        let total = past + count;
+        let positions: Vec<i64> = (past..total).map(|it| it.try_into().unwrap()).collect();
+        let mask = vec![1; usize::try_from(total).unwrap()];
+        Inputs::new()
+            .with_tensor("input_ids", int64(&[1, count], tokens))
+            .with_tensor("position_ids", int64(&[1, count], &positions))
+            .with_tensor("attention_mask", int64(&[1, total], &mask))
+    }
+
+    /// The caches, as names of inputs and outputs.
+    pub(crate) fn caches(self) -> impl Iterator<Item = [String; 2]> {
+        let of = |index| {
+            ["k", "v"].map(|part| ["past", "present"].map(|it| format!("{it}_{part}_{index}")))
+        };
+        (0..self.layers).flat_map(of)
+    }
+
+    fn with_interface(self, writer: Writer) -> Vec<u8> {
+        let Writer { nodes, mut initializers, .. } = writer;
+        let scalars =
+            [("two", 2.0), ("one", 1.0), ("epsilon", 1e-5), ("scale", 0.35), ("far", -1e4)];
+        initializers.extend(scalars.map(|(name, number)| floats(name, &[], &[number])));
+        for (name, numbers) in [
+            ("zero", &[0][..]),
+            ("half", &[HEAD / 2]),
+            ("end", &[HEAD]),
+            ("three", &[3]),
+            ("axis_2", &[2]),
+            ("one_axis", &[1]),
+            ("one_two", &[1, 2]),
+            ("unit", &[1]),
+            ("groups", &[GROUPS]),
+            ("repeats", &[HEADS / GROUPS]),
+            ("head", &[HEAD]),
+            ("all_heads", &[1, HEADS, -1, HEAD]),
+            ("heads_4", &[0, 0, HEADS, HEAD]),
+            ("heads_2", &[0, 0, GROUPS, HEAD]),
+            ("hidden", &[0, 0, HIDDEN]),
+        ] {
+            let count = i64::try_from(numbers.len()).unwrap();
+            initializers.push(initializer(name, &[count], numbers));
         }
+        initializers.push(initializer("index_2", &[], &[2]));
+        let mut inputs = ["input_ids", "position_ids", "attention_mask"]
+            .map(|it| value(it, 7, &[Some(1), None]))
+            .to_vec();
+        let mut outputs = vec![value("logits", 1, &[])];
+        for [past, present] in self.caches() {
+            inputs.push(value(&past, 1, &[Some(1), Some(GROUPS), None, Some(HEAD)]));
+            outputs.push(value(&present, 1, &[]));
+        }
+        model(13, Graph { nodes, initializers, inputs, outputs })
     }
-    model(13, Graph { nodes, initializers, inputs, outputs })
 }
 
-/// One word after a cache of so many.
+/// A decoder of six layers.
+pub(crate) fn llama() -> Vec<u8> {
+    SIX_LAYERS.model()
+}
+
+/// One word after a cache of so many, for the decoder of six layers.
 pub(crate) fn step(past: u64) -> Inputs {
     let place = i64::try_from(past).unwrap();
-    let mask = vec![1; usize::try_from(past).unwrap() + 1];
-    let inputs = Inputs::new()
-        .with_tensor("input_ids", int64(&[1, 1], &[place * 5 % WORDS]))
-        .with_tensor("position_ids", int64(&[1, 1], &[place]))
-        .with_tensor("attention_mask", int64(&[1, past + 1], &mask));
+    let inputs = SIX_LAYERS.tokens(past, &[place * 5 % WORDS]);
     let cache = |seed| -> Tensor { f32s(&[1, 2, past, 8], &numbers(GROUPS * place * HEAD, seed)) };
-    (0..LAYERS).zip(1..).fold(inputs, |it, (index, seed)| {
+    (0..SIX_LAYERS.layers).zip(1..).fold(inputs, |it, (index, seed)| {
         let it = it.with_tensor(format!("past_k_{index}"), cache(seed));
         it.with_tensor(format!("past_v_{index}"), cache(seed + 100))
     })

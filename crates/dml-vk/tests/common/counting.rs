@@ -2,6 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
@@ -9,8 +10,18 @@ thread_local! {
 
 /// How often the calling thread has allocated. Drivers written in C have their own allocator, so
 /// only this project's allocations are seen.
+#[allow(dead_code, reason = "some test programs count bytes only")]
 pub(crate) fn allocations() -> usize {
     ALLOCATIONS.with(Cell::get)
+}
+
+/// The bytes of all allocations that were made and not freed, by all threads.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+/// How many bytes the process has allocated and not freed, but for what drivers allocate.
+#[allow(dead_code, reason = "some test programs count allocations only")]
+pub(crate) fn live_bytes() -> usize {
+    LIVE.load(Ordering::Relaxed)
 }
 
 struct Counting;
@@ -19,11 +30,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, layout) };
     }

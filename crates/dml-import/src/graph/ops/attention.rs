@@ -20,6 +20,8 @@ use crate::tensor::{element_count, text};
 use bias::Scores;
 use composed::appended;
 
+pub(super) use bias::followed_by;
+
 /// Scaled dot-product attention. Inputs are queries, keys and values, a mask, past keys and values, the number
 /// of valid keys of each sequence, and an attention sink: one extra score per head. Outputs are the weighted
 /// values, all keys, all values, and scores.
@@ -119,6 +121,11 @@ impl Steps {
 
 impl Op for Attention {
     fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
+        if let Some(caches) = caches(operands)?
+            && let Some(outputs) = self.products_over(operands, caches)?
+        {
+            return Ok(outputs);
+        }
         let query = Steps::of(operands, (0, "Q"), self.heads[0])?;
         let key = Steps::of(operands, (1, "K"), self.heads[1])?;
         let value = Steps::of(operands, (2, "V"), self.heads[1])?;
@@ -148,7 +155,7 @@ impl Op for Attention {
         if operands.shape(0, "Q")?.len() == 4
             && let Some(found) = outputs.first_mut()
         {
-            *found = by_heads(operands, found, [&query, &value])?;
+            *found = by_heads(operands, found, &query, value.elements)?;
         }
         Ok(outputs)
     }
@@ -156,6 +163,14 @@ impl Op for Attention {
 
 /// The most scores that are stored at once: more of them are computed for some queries at a time.
 const MOST_SCORES: u64 = 1 << 22;
+
+/// Keys and values of four dimensions of which not all are valid: caches that a node before this one has written.
+fn caches<'a>(operands: &NodeInputs<'a>) -> Result<Option<[&'a Value; 2]>> {
+    let caches = [operands.value(1, "K")?, operands.value(2, "V")?];
+    let is_by_heads = |it: &Value| Ok(it.shape()?.len() == 4);
+    let has_lengths = operands.optional(6).is_some() && operands.optional(4).is_none();
+    Ok((has_lengths && is_by_heads(caches[0])? && is_by_heads(caches[1])?).then_some(caches))
+}
 
 impl Attention {
     /// The outputs for all keys and values in caches, each `[batches, heads, steps, elements]`. The products of few
@@ -165,18 +180,43 @@ impl Attention {
         operands: &NodeInputs<'_>,
         caches: [&Value; 2],
     ) -> Result<Vec<Value>> {
+        if let Some(outputs) = self.products_over(operands, caches)? {
+            return Ok(outputs);
+        }
+        let mut values = operands.values.clone();
+        (values[1], values[2]) = (Some(caches[0]), Some(caches[1]));
+        self.evaluate(&NodeInputs { values, ..*operands })
+    }
+
+    /// As [`over_caches`](Self::over_caches); `None` if there are too many scores to store at once.
+    fn products_over(
+        &self,
+        operands: &NodeInputs<'_>,
+        caches: [&Value; 2],
+    ) -> Result<Option<Vec<Value>>> {
         let query = Steps::of(operands, (0, "Q"), self.heads[0])?;
-        let keys = caches[0].shape()?.get(2).copied().unwrap_or(0);
+        let size = |at: usize, of: usize| Ok(caches[at].shape()?.get(of).copied().unwrap_or(0));
+        let (keys, elements) = (size(0, 2)?, size(1, 3)?);
         let (batches, heads, queries) = (query.batches, query.heads, query.steps);
         let scores = Scores { batches, heads, queries, keys, earlier: 0 };
         if element_count(&scores.shape()).is_none_or(|it| it > MOST_SCORES) {
-            let mut values = operands.values.clone();
-            (values[1], values[2]) = (Some(caches[0]), Some(caches[1]));
-            return self.evaluate(&NodeInputs { values, ..*operands });
+            return Ok(None);
         }
         let bias = self.bias(operands, query.value.element()?, &scores)?;
         let hidden = bias.hidden_rows(operands)?;
-        self.composed(operands, &query, caches.map(Value::clone), (bias.value, hidden), &scores)
+        let mut outputs = self.composed(
+            operands,
+            &query,
+            caches.map(Value::clone),
+            (bias.value, hidden),
+            &scores,
+        )?;
+        if operands.shape(0, "Q")?.len() == 4
+            && let Some(found) = outputs.first_mut()
+        {
+            *found = by_heads(operands, found, &query, elements)?;
+        }
+        Ok(Some(outputs))
     }
 }
 
@@ -256,10 +296,10 @@ impl Attention {
 fn by_heads(
     operands: &NodeInputs<'_>,
     found: &Value,
-    [query, value]: [&Steps; 2],
+    query: &Steps,
+    elements: u64,
 ) -> Result<Value> {
-    let split =
-        operands.reshaped(found, &[query.batches, query.steps, query.heads, value.elements])?;
+    let split = operands.reshaped(found, &[query.batches, query.steps, query.heads, elements])?;
     Ok(split.transposed(&[0, 2, 1, 3]))
 }
 

@@ -4,7 +4,7 @@ use crate::convert::from_integer;
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::graph::ops::arithmetic::{ADD, AND, GREATER_OR_EQUAL, LESS, MINIMUM, SUBTRACT, WHERE};
-use crate::graph::ops::attention::Attention;
+use crate::graph::ops::attention::{Attention, followed_by};
 use crate::graph::ops::body::slices;
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::concat::join;
@@ -89,7 +89,10 @@ impl Op for CachedAttention {
         let (bias, sink) = (operands.optional(8), operands.optional(9));
         values.extend([None, sink]);
         let mask = match (values[3], bias) {
-            (Some(mask), Some(bias)) => Some(apply(operands, ADD, &[mask.clone(), bias.clone()])?),
+            (Some(mask), Some(bias)) => {
+                let bias = for_all_keys(operands, bias, mask)?;
+                Some(apply(operands, ADD, &[mask.clone(), bias])?)
+            }
             (mask, bias) => mask.or(bias).cloned(),
         };
         values[3] = mask.as_ref();
@@ -128,6 +131,16 @@ impl Op for CachedAttention {
         outputs.truncate(1);
         outputs.extend(all);
         Ok(outputs)
+    }
+}
+
+/// A bias for the keys that are in use, as one for all keys that the mask has: it hides the others.
+fn for_all_keys(operands: &NodeInputs<'_>, bias: &Value, mask: &Value) -> Result<Value> {
+    let keys = mask.shape()?.last().copied().unwrap_or(1);
+    match *bias.shape()? {
+        // A single one is repeated.
+        [_, _, _, used] if used > 1 && used < keys => followed_by(operands, bias, keys - used, 0.0),
+        _ => Ok(bias.clone()),
     }
 }
 

@@ -28,7 +28,7 @@ _OfStreams<mrope_layout: int, mrope_section: ints>(cache, position_ids) -> (rows
   rows = Squeeze(each, [0])
 
 MultiHeadAttention<mask_filter_value: float, num_heads: int!, scale: float, unidirectional: int>(query, key?, value?, bias?, key_padding_mask?, attention_bias?, past_key?, past_value?, past_sequence_length?, cache_indirection?) -> (output, present_key?, present_value?, qk?)
-  refuse past_sequence_length: past and present in one buffer of a fixed size
+  refuse past_sequence_length and not past_key: a length without a cache (past_key)
   refuse cache_indirection: a search of beams (cache_indirection)
   refuse qk: scores as an output (the fourth output)
   refuse not key and value: values without keys
@@ -48,11 +48,19 @@ MultiHeadAttention<mask_filter_value: float, num_heads: int!, scale: float, unid
   if value: v = Add(deep, bv?)
   own = Shape<start=-2, end=-1>(k)
   if past_key: earlier = Shape<start=2, end=3>(past_key)
-  if key_padding_mask: kept = _KeyMask(key_padding_mask, q, Add(own, earlier?))
+  if key_padding_mask and not past_sequence_length: kept = _KeyMask(key_padding_mask, q, Add(own, earlier?))
+  if key_padding_mask and past_sequence_length: kept = _KeyMask(key_padding_mask, q, Shape<start=1>(key_padding_mask))
   if key_padding_mask: hidden = Where(kept, 0.0:q, @mask_filter_value|-10000.0:q)
   if key_padding_mask: scores = Add(hidden, attention_bias?)
   if not key_padding_mask and attention_bias: scores = Identity(attention_bias)
-  output, present_key?, present_value? = Attention<is_causal=@unidirectional, q_num_heads=@num_heads, kv_num_heads=@num_heads, scale=@scale!>(q, k, v, scores, past_key, past_value)
+  if not past_sequence_length: output, present_key?, present_value? = Attention<is_causal=@unidirectional, q_num_heads=@num_heads, kv_num_heads=@num_heads, scale=@scale!>(q, k, v, scores, past_key, past_value)
+  if past_sequence_length: steps = Cast<to=6>(Shape<start=1, end=2>(q))
+  if past_sequence_length: before = Expand(Cast<to=6>(Reshape(past_sequence_length, [-1])), Shape<start=0, end=1>(q))
+  if past_sequence_length: keys = Range(0:steps, Cast<to=6>(earlier), 1:steps)
+  if past_sequence_length and unidirectional > 0: ends = Add(Reshape(before, [-1, 1]), Range(1:steps, Add(steps, 1:steps), 1:steps))
+  if past_sequence_length and not unidirectional > 0: ends = Reshape(Add(before, steps), [-1, 1])
+  if past_sequence_length: unused = Where(Less(keys, Unsqueeze(ends, [1, 3])), 0.0:query, -inf:query)
+  if past_sequence_length: output, present_key?, present_value? = _CachedAttention<kv_num_heads=@num_heads, num_heads=@num_heads, scale=@scale!>(q, k, v, unused, past_key, past_value, before, earlier, scores)
 
 _Attended<mask_filter_value: float, num_heads: int, qkv_hidden_sizes: ints, scale: float, unidirectional: int>(all, mask?, past?, attention_bias?) -> (output, present?)
   if qkv_hidden_sizes: q, k, v = Split<axis=2>(all, @qkv_hidden_sizes)

@@ -158,13 +158,22 @@ impl Attention {
         if last == scores.keys || last == 1 && !self.pads_single_key {
             return Ok(Some(mask));
         }
-        let missing = i64::try_from(scores.keys - last).unwrap_or(i64::MAX);
         let value = if is_bool(&mask) { 0.0 } else { f32::NEG_INFINITY };
-        let source = Margins::Attributes { pads: vec![0, 0, 0, 0, 0, 0, 0, missing], value };
-        let only = NodeInputs { values: vec![Some(&mask)], ..*operands };
-        let padded = Pad { mode: PaddingMode::Constant, source }.evaluate(&only)?;
-        Ok(padded.into_iter().next())
+        followed_by(operands, &mask, scores.keys - last, value).map(Some)
     }
+}
+
+/// A mask of four dimensions, with so many further keys of one value.
+pub(in crate::graph::ops) fn followed_by(
+    operands: &NodeInputs<'_>,
+    mask: &Value,
+    keys: u64,
+    value: f32,
+) -> Result<Value> {
+    let keys = i64::try_from(keys).unwrap_or(i64::MAX);
+    let source = Margins::Attributes { pads: vec![0, 0, 0, 0, 0, 0, 0, keys], value };
+    let only = NodeInputs { values: vec![Some(mask)], ..*operands };
+    Ok(Pad { mode: PaddingMode::Constant, source }.evaluate(&only)?.remove(0))
 }
 
 /// The number of keys of each sequence, in a shape that broadcasts to scores.
