@@ -210,7 +210,9 @@ fn check_group_normalization(data_type: DataType, sizes: [u32; 4], count: usize)
 #[test]
 fn what_goes_along_rows_unevenly_is_a_map_after_their_kernel() {
     for sizes in [[1, 4, 3, 20], [2, 3, 5, 50], [1, 2, 3, 3000]] {
-        check_group_normalization(DataType::Float32, sizes, 2);
+        for data_type in [DataType::Float32, DataType::Float16] {
+            check_group_normalization(data_type, sizes, 2);
+        }
     }
 }
 
