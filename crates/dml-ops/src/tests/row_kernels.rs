@@ -264,6 +264,35 @@ fn columns_have_work_groups_enough_to_keep_a_gpu_busy() {
 }
 
 #[test]
+fn the_greatest_of_a_long_row_is_two_dispatches() {
+    let capabilities = card();
+    let tuning = Tuning::new().with_shared_tiles();
+    let target = Target { capabilities: &capabilities, tuning, transfer: TransferUse::Allowed };
+    for function in [ReduceFunction::Max, ReduceFunction::Min] {
+        let desc = ReduceDesc {
+            function,
+            input_tensor: TensorDesc::packed(DataType::Float32, &[1, 50_257]),
+            output_tensor: TensorDesc::packed(DataType::Float32, &[1, 1]),
+            axes: vec![1],
+        };
+        let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
+        let plan = crate::lower(&operator, &target).unwrap();
+        assert_eq!(dispatches(&plan), 2, "{function:?}");
+        // As `executed` writes them.
+        let mut random = Random::new("greatest");
+        let all: Vec<u32> =
+            (0..50_257).map(|_| random.word() & 0x807f_ffff | 0x3f80_0000).collect();
+        let all = all.into_iter().map(f32::from_bits);
+        let extreme = match function {
+            ReduceFunction::Max => all.fold(f32::NEG_INFINITY, f32::max),
+            _ => all.fold(f32::INFINITY, f32::min),
+        };
+        let found = executed(&plan, DataType::Float32, "greatest", &capabilities);
+        assert_eq!(found[..4], extreme.to_le_bytes(), "{function:?}");
+    }
+}
+
+#[test]
 fn dynamic_quantization_reads_its_range_once() {
     let capabilities = card();
     let tuning = Tuning::new().with_shared_tiles();
