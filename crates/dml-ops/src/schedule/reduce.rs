@@ -11,6 +11,7 @@
 
 mod column_groups;
 mod columns;
+mod ends;
 mod parts;
 
 use dml_core::kernel::can_run;
@@ -202,6 +203,9 @@ impl Schedule<'_> {
                 None => space.outermost().try_for_each(|it| self.rows(it, reduction)),
             };
         }
+        if let Some(step) = reduction.second {
+            return self.rows_with_second(&space, reduction, step);
+        }
         if has_column_groups {
             return self.column_groups(space, boxes, reduction);
         }
@@ -246,26 +250,6 @@ impl Schedule<'_> {
             self.dispatch_rows(&piece, reduction, Some(sizes), &mut dispatches)?;
         }
         self.add_dispatches(dispatches)
-    }
-
-    /// Reduces rows, and then computes their ends by a Map: where the kernel for rows cannot have ends.
-    fn rows_before_ends(
-        &mut self,
-        space: &IterationSpace<Slot>,
-        reduction: &Reduction,
-    ) -> Result<(), Error> {
-        let mut sizes = space.sizes;
-        sizes[LAST] = 1;
-        let (elements, ends) = reduction.divided(&space.inputs);
-        let count = cost::elements(&sizes);
-        let reduced = self.temporary(reduction.reducer.output_width(), count).packed(&sizes);
-        let (inputs, output) = (elements.to_vec(), reduced.clone());
-        let alone = Reduction { last: Default::default(), ends: 0, ..reduction.clone() };
-        self.rows(IterationSpace { sizes: space.sizes, inputs, output }, &alone)?;
-        let (program, parameters) = (reduction.last.clone(), reduction.parameters.clone());
-        let (inputs, output) = ([&[reduced], ends].concat(), space.output.clone());
-        let computation = Computation { program, packed: None, parameters };
-        self.map(IterationSpace { sizes, inputs, output }, &computation)
     }
 
     /// Reduces rows in parts of `length`, which use a dimension of size 1, and then reduces the parts' states.
