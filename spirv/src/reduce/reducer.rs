@@ -67,6 +67,25 @@ impl Reducer {
         self.join.len() == 1 && *self != ROUNDED_SUM_F32
     }
 
+    /// Whether an element may be joined several times: the result is the least or the greatest element, or both.
+    pub fn is_idempotent(&self) -> bool {
+        let extremes: [&Function; 12] = [
+            &f::MINIMUM_F32,
+            &f::MAXIMUM_F32,
+            &f::MINIMUM_I32,
+            &f::MAXIMUM_I32,
+            &f::MINIMUM_U32,
+            &f::MAXIMUM_U32,
+            &f::MINIMUM_I64,
+            &f::MAXIMUM_I64,
+            &f::MINIMUM_U64,
+            &f::MAXIMUM_U64,
+            &f::RANGE_HIGH_F32,
+            &f::RANGE_LOW_F32,
+        ];
+        self.join.iter().all(|join| extremes.iter().any(|it| std::ptr::eq(*it, *join)))
+    }
+
     /// Whether a register has two lanes of 64 bits.
     pub(crate) fn is_wide(&self) -> bool {
         self.width() == ElementWidth::B64

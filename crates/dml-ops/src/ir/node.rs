@@ -15,7 +15,7 @@ use super::contraction::{BufferPosition, Matrices, SUMS, Sums, WholeMatrices};
 use super::numbers::ZeroPoints;
 use super::ordered::{Scan, Sort};
 use super::reduction::Reduction;
-use super::space::IterationSpace;
+use super::space::{IterationSpace, Operand};
 
 /// A computation, which reads buffers that earlier nodes or callers wrote.
 #[derive(Clone, Debug)]
@@ -56,9 +56,10 @@ impl Node {
             read.into_iter().chain(zero_points).flatten()
         };
         match self {
-            Self::Map(Map { space, .. })
-            | Self::Reduce(Reduce { space, .. })
-            | Self::Move(space) => space.inputs.iter().filter_map(|input| input.buffer).collect(),
+            Self::Reduce(reduce) => reduce.read().iter().filter_map(|input| input.buffer).collect(),
+            Self::Map(Map { space, .. }) | Self::Move(space) => {
+                space.inputs.iter().filter_map(|input| input.buffer).collect()
+            }
             Self::Rows(group) => {
                 group.members.iter().flat_map(|member| member.node.reads()).collect()
             }
@@ -81,9 +82,10 @@ impl Node {
     /// The buffers that are written, some of them several times.
     pub(crate) fn writes(&self) -> Buffers {
         match self {
-            Self::Map(Map { space, .. })
-            | Self::Reduce(Reduce { space, .. })
-            | Self::Move(space) => space.output.buffer.into_iter().collect(),
+            Self::Reduce(reduce) => reduce.written().filter_map(|it| it.buffer).collect(),
+            Self::Map(Map { space, .. }) | Self::Move(space) => {
+                space.output.buffer.into_iter().collect()
+            }
             Self::Rows(group) => {
                 group.members.iter().flat_map(|member| member.node.writes()).collect()
             }
@@ -245,6 +247,17 @@ pub(crate) struct Reduce {
 }
 
 impl Reduce {
+    /// The operands that are read: the space's inputs, except for a second result.
+    fn read(&self) -> &[Operand] {
+        let inputs = &self.space.inputs;
+        &inputs[..inputs.len() - usize::from(self.reduction.second.is_some())]
+    }
+
+    /// The operands that are written: the output and a second result.
+    fn written(&self) -> impl Iterator<Item = &Operand> {
+        [&self.space.output].into_iter().chain(&self.space.inputs[self.read().len()..])
+    }
+
     /// Whether it is a product of a matrix and a vector.
     pub(crate) fn is_product(&self) -> bool {
         let is_sum = [&ROUNDED_SUM_F32, &SUM_I32].contains(&self.reduction.reducer);

@@ -16,6 +16,9 @@ pub(crate) struct Reduction {
     pub(crate) last: ElementFormula,
     /// The number of inputs with one element for each row, which only `last` reads.
     pub(crate) ends: usize,
+    /// The number of the step of `last` whose result is written to the space's last input, which is the only one of
+    /// `ends`: a second result of each row, which `last` does not read back.
+    pub(crate) second: Option<usize>,
     /// The parameters of both programs.
     pub(crate) parameters: Vec<u32>,
 }
@@ -24,7 +27,8 @@ impl Reduction {
     /// The reduction of the first input's elements.
     pub(crate) fn of(reducer: &'static Reducer) -> Self {
         let (program, last) = (ElementFormula::default(), ElementFormula::default());
-        Self { program, elements: Elements::Values, reducer, last, ends: 0, parameters: vec![] }
+        let elements = Elements::Values;
+        Self { program, elements, reducer, last, ends: 0, second: None, parameters: vec![] }
     }
 
     /// The inputs of a space, divided into those of elements and those that only `last` reads.
@@ -38,6 +42,7 @@ impl Reduction {
             reducer: self.reducer.of_parts(),
             last: ElementFormula::default(),
             ends: 0,
+            second: None,
             ..self.clone()
         }
     }

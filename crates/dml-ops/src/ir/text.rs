@@ -110,6 +110,9 @@ impl fmt::Display for Node {
                 if !reduction.last.steps.is_empty() {
                     write!(f, ", then {}", called(&reduction.last))?;
                 }
+                if reduction.second.is_some() {
+                    write!(f, ", with a second result in the last operand")?;
+                }
                 reads(f, space)
             }
             Self::Contract(all) => {

@@ -22,8 +22,7 @@ impl MapBuilder {
         sizes: [u32; DIMENSIONS],
         compute: impl Fn(&mut Self) -> [Value; N],
     ) -> [Value; N] {
-        let count = sizes.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul);
-        if count > MOST_ELEMENTS {
+        if !fits_table(&sizes) {
             return compute(self);
         }
         let mut map = Self::default();
@@ -48,6 +47,11 @@ impl MapBuilder {
         };
         self.inputs.iter().map(number).collect()
     }
+}
+
+/// Whether a table of `sizes` is small enough to be read in place of computing its values.
+pub(crate) fn fits_table(sizes: &[u32; DIMENSIONS]) -> bool {
+    sizes.iter().map(|size| u64::from(*size)).fold(1, u64::saturating_mul) <= MOST_ELEMENTS
 }
 
 /// All coordinates of a space of `sizes`, in row-major order.

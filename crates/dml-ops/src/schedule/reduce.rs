@@ -11,6 +11,8 @@
 
 mod column_groups;
 mod columns;
+mod ends;
+mod parts;
 
 use dml_core::kernel::can_run;
 use dml_core::plan::Slot;
@@ -20,6 +22,7 @@ use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, ROUNDED_SUM_F32, Reduce};
 
 use column_groups::packed_by_columns;
 use columns::are_columns;
+use parts::Parts;
 
 use super::Schedule;
 use crate::Target;
@@ -200,6 +203,9 @@ impl Schedule<'_> {
                 None => space.outermost().try_for_each(|it| self.rows(it, reduction)),
             };
         }
+        if let Some(step) = reduction.second {
+            return self.rows_with_second(&space, reduction, step);
+        }
         if has_column_groups {
             return self.column_groups(space, boxes, reduction);
         }
@@ -246,26 +252,6 @@ impl Schedule<'_> {
         self.add_dispatches(dispatches)
     }
 
-    /// Reduces rows, and then computes their ends by a Map: where the kernel for rows cannot have ends.
-    fn rows_before_ends(
-        &mut self,
-        space: &IterationSpace<Slot>,
-        reduction: &Reduction,
-    ) -> Result<(), Error> {
-        let mut sizes = space.sizes;
-        sizes[LAST] = 1;
-        let (elements, ends) = reduction.divided(&space.inputs);
-        let count = cost::elements(&sizes);
-        let reduced = self.temporary(reduction.reducer.output_width(), count).packed(&sizes);
-        let (inputs, output) = (elements.to_vec(), reduced.clone());
-        let alone = Reduction { last: Default::default(), ends: 0, ..reduction.clone() };
-        self.rows(IterationSpace { sizes: space.sizes, inputs, output }, &alone)?;
-        let (program, parameters) = (reduction.last.clone(), reduction.parameters.clone());
-        let (inputs, output) = ([&[reduced], ends].concat(), space.output.clone());
-        let computation = Computation { program, packed: None, parameters };
-        self.map(IterationSpace { sizes, inputs, output }, &computation)
-    }
-
     /// Reduces rows in parts of `length`, which use a dimension of size 1, and then reduces the parts' states.
     fn parts(
         &mut self,
@@ -280,14 +266,15 @@ impl Schedule<'_> {
             let bytes = space.inputs[0].width.bytes_of(2);
             return Err(self.dispatches().beyond_window(bytes));
         }
-        let (count, rest) = (space.sizes[LAST] / length, space.sizes[LAST] % length);
-        let mut sizes = space.sizes;
-        sizes[LAST] = count + u32::from(rest > 0);
-        let partial = self.partial(reduction, sizes, adjacent);
         let (elements_of_rows, ends) = reduction.divided(&space.inputs);
-        let ranges = [(0, count, length), (count, 1, rest)];
-        for (first, count, elements) in ranges.into_iter().filter(|(.., elements)| *elements > 0) {
-            // The operand with a stride of `elements` from part to part.
+        let may_overlap = reduction.reducer.is_idempotent()
+            && elements_of_rows.iter().all(|operand| operand.repeats == 0);
+        let all = Parts::of(space.sizes[LAST], length, may_overlap);
+        let mut sizes = space.sizes;
+        sizes[LAST] = all.iter().map(|parts| parts.count).sum();
+        let partial = self.partial(reduction, sizes, adjacent);
+        for Parts { first, count, step, length } in all {
+            // The operand with a stride of so many elements from part to part.
             let by_parts = |operand: &Operand<Slot>, elements: u32| {
                 let step = operand.strides[LAST] * i64::from(elements >> operand.repeats);
                 let mut moved = operand.clone();
@@ -297,12 +284,12 @@ impl Schedule<'_> {
             };
             let inputs = elements_of_rows
                 .iter()
-                .map(|elements_of_row| by_parts(elements_of_row, length))
+                .map(|elements_of_row| by_parts(elements_of_row, step))
                 .collect();
             let mut output = by_parts(&partial, 1);
             output.strides[LAST] = 0;
             let mut parts = IterationSpace { sizes: space.sizes, inputs, output };
-            (parts.sizes[dimension], parts.sizes[LAST]) = (count, elements);
+            (parts.sizes[dimension], parts.sizes[LAST]) = (count, length);
             self.rows(parts, &reduction.of_parts())?;
         }
         let inputs = [&[partial], ends].concat();

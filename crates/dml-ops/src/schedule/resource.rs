@@ -8,7 +8,7 @@ use dml_core::plan::DIVISION_ALIGNMENT;
 pub(crate) const PART_ALIGNMENT: u64 = DIVISION_ALIGNMENT;
 
 /// The size of the temporary or of the persistent resource so far, and its divisions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Resource {
     /// The size in bytes.
     pub(crate) size: u64,

@@ -11,6 +11,7 @@ mod members;
 use dml_core::kernel::can_run;
 use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
+use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, MOST_BLOCKS_OF_LONG};
 use dml_spirv::rows::Rows;
@@ -18,7 +19,7 @@ use dml_spirv::rows::Rows;
 use super::Schedule;
 use super::reduce::has_groups;
 use crate::ir::space::IterationSpace;
-use crate::ir::{Recorded, RowGroup};
+use crate::ir::{Buffer, Recorded, RowGroup, Stage};
 use crate::schedule::cost;
 use crate::schedule::piece::{KernelAccess, Piece, Work};
 use late::with_last_divided;
@@ -46,13 +47,36 @@ impl Schedule<'_> {
             if self.row_group(&members)? {
                 return Ok(Some(members));
             }
-            let Some((kernel, late)) = with_last_divided(&members) else { continue };
-            if self.row_group(&kernel)? {
-                self.map(self.placed(&late.space), &late.computation)?;
+            if self.divided_row_group(&members)? {
                 return Ok(Some(members));
             }
         }
         Ok(None)
+    }
+
+    /// Adds a kernel and the Map that ends the group, if that is possible and worth it; returns whether it did.
+    fn divided_row_group(&mut self, group: &RowGroup) -> Result<bool, Error> {
+        let known = self.locals.len();
+        let words = Buffer::Local(known);
+        let Some((kernel, late)) = with_last_divided(group, words) else { return Ok(false) };
+        self.place_locals(group.results.iter().copied());
+        let before = (self.temporary.clone(), self.temporaries.len());
+        if kernel.results.contains(&words) {
+            let count = cost::elements(&late.space.sizes);
+            let node = Some(self.nodes.len());
+            let place = self.reserve(ElementWidth::B32, count, Stage::Execution, node);
+            self.locals.push(Some(place));
+        }
+        let is_kernel = self.row_group(&kernel)?;
+        if is_kernel {
+            self.map(self.placed(&late.space), &late.computation)?;
+        } else {
+            self.temporary = before.0;
+            self.temporaries.truncate(before.1);
+        }
+        // No other node knows the words.
+        self.locals.truncate(known);
+        Ok(is_kernel)
     }
 
     /// Adds one kernel that computes a group, if that is possible and worth it; returns whether it did.

@@ -6,8 +6,10 @@ use dml_core::{Error, TensorLayout, Validated};
 use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 
+use crate::ir::Recorder;
 use crate::ir::space::Operand;
 use crate::lowering::map_builder::MapBuilder;
+use crate::lowering::tables::fits_table;
 
 /// The number of dimensions without windows: batches and channels.
 const OUTER: usize = 2;
@@ -126,10 +128,58 @@ impl Columns {
         Operand { base: self.tensor.base + starts.sum::<i64>(), ..self.tensor.clone() }
     }
 
+    /// Adds the offset of each element of a row of so many: the sum of what `tap` adds for each dimension, of the
+    /// element's number in the row and the coordinate, the walk's first one and so much more at each position of a part.
+    /// It is read from tables where these are small.
+    pub(super) fn offset(
+        &self,
+        map: &mut MapBuilder,
+        recorder: &mut Recorder<'_>,
+        row: u32,
+        (part, walks): (&DimensionRanges, &[(i64, u32)]),
+        tap: impl Fn(&mut MapBuilder, usize, [Value; 2]) -> Value,
+    ) -> Option<Value> {
+        let mut in_row = [0; DIMENSIONS];
+        in_row[ROW] = 1;
+        let tables: Vec<[u32; DIMENSIONS]> = (0..part.len())
+            .map(|number| {
+                let mut sizes = [1; DIMENSIONS];
+                (sizes[ROW], sizes[self.along[number].at]) =
+                    (row, part[number].end - part[number].start);
+                sizes
+            })
+            .collect();
+        let mut offset = None;
+        if !tables.iter().all(fits_table) {
+            let number = map.input(Operand::numbers(0, in_row));
+            for (at, coordinate) in self.coordinates(map, part, walks).into_iter().enumerate() {
+                let by = tap(map, at, [number, coordinate]);
+                offset = join(map, offset, by);
+            }
+            return offset;
+        }
+        for (at, sizes) in tables.into_iter().enumerate() {
+            let [by] = map.tabulated(recorder, sizes, |map| {
+                let number = map.input(Operand::numbers(0, in_row));
+                let coordinate = self.coordinate(map, at, walks[at]);
+                [tap(map, at, [number, coordinate])]
+            });
+            offset = join(map, offset, by);
+        }
+        offset
+    }
+
+    /// Adds the coordinate of a dimension.
+    fn coordinate(&self, map: &mut MapBuilder, at: usize, (first, step): (i64, u32)) -> Value {
+        let mut strides = [0; DIMENSIONS];
+        strides[self.along[at].at] = i64::from(step);
+        map.input(Operand::numbers(first, strides))
+    }
+
     /// Adds a coordinate for each dimension: the first coordinate and so much more at each position of a
     /// part. A kernel has too few inputs for one in each dimension if there are many: the first ones then
     /// share an input.
-    pub(super) fn coordinates(
+    fn coordinates(
         &self,
         map: &mut MapBuilder,
         part: &DimensionRanges,
@@ -153,11 +203,7 @@ impl Columns {
                     let parameters = [inners[at], range.end - range.start, step, word(first)];
                     map.apply(&f::WINDOW_AT, &[number], &parameters)
                 }
-                None => {
-                    let mut strides = [0; DIMENSIONS];
-                    strides[self.along[at].at] = i64::from(step);
-                    map.input(Operand::numbers(first, strides))
-                }
+                None => self.coordinate(map, at, walks[at]),
             }
         };
         (0..walks.len()).map(coordinate).collect()
@@ -223,7 +269,7 @@ fn along(
 }
 
 /// Adds the join of two offsets.
-pub(super) fn join(map: &mut MapBuilder, offset: Option<Value>, other: Value) -> Option<Value> {
+fn join(map: &mut MapBuilder, offset: Option<Value>, other: Value) -> Option<Value> {
     Some(match offset {
         Some(offset) => map.apply(&f::JOINED, &[offset, other], &[]),
         None => other,

@@ -9,7 +9,7 @@ use dml_spirv::element_wise::{DIMENSIONS, Value};
 use dml_spirv::functions as f;
 use dml_spirv::reduce::{SUM_F32, SUM_I32, SUM_I64};
 
-use super::columns::{Along, Columns, DimensionRanges, Index, ROW, join};
+use super::columns::{Along, Columns, DimensionRanges, Index, ROW};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::ir::{self, Computation, Recorder};
@@ -124,34 +124,30 @@ impl Folding<'_, '_> {
         of(along).others(part[at].start + along.start, part[at].end - 1 + along.start)
     }
 
-    /// Adds an input for the columns, and an input for the number of a candidate.
-    fn inputs(&self, row: i64) -> (MapBuilder, [Value; 2]) {
+    /// Adds an input for the columns.
+    fn input(&self, row: i64) -> (MapBuilder, Value) {
         let mut map = MapBuilder::default();
         let mut columns = self.columns.columns.clone();
         columns.strides[ROW] = row;
         let value = map.input(columns);
-        let mut numbers = [0; DIMENSIONS];
-        numbers[ROW] = 1;
-        let number = map.input(Operand::numbers(0, numbers));
-        (map, [value, number])
+        (map, value)
     }
 
     /// Tries every candidate of an element, by an offset into the columns that is computed for each of them.
     fn by_candidates(&mut self, part: &DimensionRanges, most: u64) -> Result<(), Error> {
-        let (mut map, [value, number]) = self.inputs(0);
+        let (mut map, value) = self.input(0);
         let along = || self.columns.along.iter().zip(part);
         let walks = along().map(|(along, it)| (i64::from(it.start + along.start), 1));
         let walks: Vec<(i64, u32)> = walks.collect();
-        let positions = self.columns.coordinates(&mut map, part, &walks);
-        let (mut offset, mut inner) = (None, 1);
-        for (along, position) in self.columns.along.iter().zip(positions).rev() {
+        let (mut taps, mut row) = (vec![], 1);
+        for along in self.columns.along.iter().rev() {
             let pairs = [Pair::of_elements(along), Pair::of_windows(along)];
             let [one, other] = pairs;
             let pair = if other.candidates() < one.candidates() { other } else { one };
             let Pair { tried, other } = pair;
             let candidates = pair.candidates();
-            let parameters = [
-                inner,
+            taps.push([
+                row,
                 candidates,
                 tried.weight,
                 tried.count,
@@ -159,13 +155,16 @@ impl Folding<'_, '_> {
                 other.weight,
                 word(other.stride),
                 other.count,
-            ];
-            let tap = map.apply(&f::PAIR_OF_CANDIDATE, &[number, position], &parameters);
-            offset = join(&mut map, offset, tap);
-            inner *= candidates;
+            ]);
+            row *= candidates;
         }
+        taps.reverse();
+        let (columns, walked) = (&self.columns, (part, walks.as_slice()));
+        let offset = columns.offset(&mut map, self.recorder, row, walked, |map, at, elements| {
+            map.apply(&f::PAIR_OF_CANDIDATE, &elements, &taps[at])
+        });
         map.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
-        self.sum(map, value, inner, part)
+        self.sum(map, value, row, part)
     }
 
     /// Tries all indices of one kind, which are a row of the columns; the other indices give the offset of
@@ -177,7 +176,7 @@ impl Folding<'_, '_> {
         most: u64,
     ) -> Result<(), Error> {
         let row = self.columns.along.last().map_or(0, |it| of(it).tried.stride);
-        let (mut map, [value, number]) = self.inputs(row);
+        let (mut map, value) = self.input(row);
         let others: Vec<(u32, u32)> = (0..part.len()).map(|at| self.others(of, part, at)).collect();
         let walk = |at: usize| {
             let along = &self.columns.along[at];
@@ -185,19 +184,18 @@ impl Folding<'_, '_> {
             (i64::from(part[at].start + along.start) - before, 1)
         };
         let walks: Vec<(i64, u32)> = (0..part.len()).map(walk).collect();
-        let positions = self.columns.coordinates(&mut map, part, &walks);
-        let (mut offset, mut count) = (None, 1);
-        for ((along, position), (least, others)) in
-            self.columns.along.iter().zip(positions).zip(others)
-        {
+        let (mut taps, mut count) = (vec![], 1);
+        for (along, (least, others)) in self.columns.along.iter().zip(others) {
             let Pair { tried, other } = of(along);
             map.inputs[0].base += i64::from(least) * other.stride;
             let stride = word(other.stride);
-            let parameters = [tried.inner, tried.count, tried.weight, others, stride, other.weight];
-            let tap = map.apply(&f::PAIR_OF_ROW, &[number, position], &parameters);
-            offset = join(&mut map, offset, tap);
+            taps.push([tried.inner, tried.count, tried.weight, others, stride, other.weight]);
             count *= tried.count;
         }
+        let (columns, walked) = (&self.columns, (part, walks.as_slice()));
+        let offset = columns.offset(&mut map, self.recorder, count, walked, |map, at, elements| {
+            map.apply(&f::PAIR_OF_ROW, &elements, &taps[at])
+        });
         map.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
         self.sum(map, value, count, part)
     }

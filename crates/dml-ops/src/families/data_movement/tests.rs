@@ -1,6 +1,8 @@
 //! Which plans come out for which tensors.
 
-use dml_core::operators::{JoinDesc, PaddingDesc, SliceDesc, SplitDesc, TileDesc};
+use dml_core::operators::{
+    FoldDesc, JoinDesc, PaddingDesc, SliceDesc, SplitDesc, TileDesc, UnfoldDesc,
+};
 use dml_core::plan::{CopyRegion, Plan, Repeat, Slot, Step};
 use dml_core::{
     AbstractOperator, Capabilities, DataType, Error, FeatureLevel, PaddingMode, Strategy,
@@ -9,7 +11,7 @@ use dml_core::{
 
 use super::padding;
 use super::part::Walk;
-use crate::tests::lower_with;
+use crate::tests::{kinds, lower_with};
 use crate::{Target, TransferUse};
 
 fn tensor(sizes: &[u32]) -> TensorDesc {
@@ -122,6 +124,36 @@ fn more_parts_than_a_plan_takes_are_refused() {
     let (tuning, transfer) = (Tuning::new(), TransferUse::StorageOnly);
     let refused = crate::lower(&operator, &Target { capabilities, tuning, transfer });
     assert!(matches!(refused, Err(Error::DeviceLimit { unit: "dispatches", .. })), "{refused:?}");
+}
+
+#[test]
+fn taps_of_windows_are_read_from_tables_and_neither_divide_nor_take_rests() {
+    let (windows, ones, padding) = (vec![3, 3], vec![1, 1], vec![1, 1]);
+    let (image, columns) = (tensor(&[1, 2, 112, 112]), tensor(&[1, 18, 112 * 112]));
+    let unfold = UnfoldDesc {
+        input_tensor: image.clone(),
+        output_tensor: columns.clone(),
+        window_sizes: windows.clone(),
+        strides: ones.clone(),
+        dilations: ones.clone(),
+        start_padding: padding.clone(),
+        end_padding: padding.clone(),
+    };
+    let fold = FoldDesc {
+        input_tensor: columns,
+        output_tensor: image,
+        window_sizes: windows,
+        strides: ones.clone(),
+        dilations: ones,
+        start_padding: padding.clone(),
+        end_padding: padding,
+    };
+    for plan in [lower(unfold), lower(fold)] {
+        let names = kinds(&plan);
+        let divides = |it: &&str| it.contains("windows.tap") || it.contains("pair_of");
+        assert!(!names.iter().any(divides), "{names:?}");
+        assert!(names.iter().all(|it| it.contains("joined")), "{names:?}");
+    }
 }
 
 /// The second to fifth of six rows of `width` and 8 elements more.

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use dml_core::{Error, Validated};
-use dml_spirv::element_wise::DIMENSIONS;
 use dml_spirv::functions as f;
 
-use super::columns::{Along, Columns, DimensionRanges, ROW, join};
+use super::columns::{Along, Columns, DimensionRanges, ROW};
 use crate::Target;
 use crate::ir::space::{Displacement, IterationSpace, Operand, bytes_shown};
 use crate::ir::{self, Computation, Recorder};
@@ -99,27 +98,23 @@ fn by_computed_places(
 ) -> Result<(), Error> {
     let mut map = MapBuilder::default();
     let value = map.input(columns.tensor_at(needed));
-    let mut row = [0; DIMENSIONS];
-    row[ROW] = 1;
-    let number = map.input(Operand::numbers(0, row));
     let along = || columns.along.iter().zip(windows.iter().zip(needed));
     let walks = along().map(|(along, (windows, needed))| {
         (along.first(windows.start) - i64::from(needed.start), along.windows.weight)
     });
-    let firsts = columns.coordinates(&mut map, windows, &walks.collect::<Vec<_>>());
-    let mut offset = None;
-    for ((along, (_, needed)), first) in along().zip(firsts) {
-        map.inputs[0].strides[along.at] = 0;
-        let (index, size) = (along.elements, needed.end - needed.start);
+    let walks: Vec<(i64, u32)> = walks.collect();
+    columns.along.iter().for_each(|along| map.inputs[0].strides[along.at] = 0);
+    let row = elements(columns);
+    let offset = columns.offset(&mut map, recorder, row, (windows, &walks), |map, at, elements| {
+        let (along, size) = (&columns.along[at], needed[at].end - needed[at].start);
+        let index = along.elements;
         let stride = u32::try_from(along.stride).unwrap_or(0);
-        let parameters = [index.inner, index.count, index.weight, size, stride];
-        let tap = map.apply(&f::TAP, &[number, first], &parameters);
-        offset = join(&mut map, offset, tap);
-    }
+        map.apply(&f::TAP, &elements, &[index.inner, index.count, index.weight, size, stride])
+    });
     let most = reach(columns, needed);
     map.inputs[0].displacement = offset.map(|by| Displacement::new(by, most));
     map.apply(&f::SAME, &[value], &[]);
-    map.record(recorder, columns.sizes(elements(columns), windows), output(columns, windows))
+    map.record(recorder, columns.sizes(row, windows), output(columns, windows))
 }
 
 /// Adds the steps that write one column for each channel: zeros, then the elements that are inside of the tensor.

@@ -119,7 +119,13 @@ fn converts_a_vector(map: &Map, reduce: &Reduce) -> bool {
 /// The space of a node that a Map can be fused into: of a Map, or of a Reduce of rows.
 fn space_to_fuse(node: &Node) -> Option<&IterationSpace> {
     let space = match node {
-        Node::Map(Map { space, .. }) | Node::Reduce(Reduce { space, grids: None, .. }) => space,
+        Node::Map(Map { space, .. }) => space,
+        // A second result is the last input, and stays there.
+        Node::Reduce(Reduce { space, grids: None, reduction, .. })
+            if reduction.second.is_none() =>
+        {
+            space
+        }
         _ => return None,
     };
     Some(space).filter(|it| it.is_plain())

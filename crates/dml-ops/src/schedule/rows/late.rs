@@ -2,7 +2,8 @@
 //!
 //! GROUP_NORMALIZATION scales each channel of a group by its own factor: a row has several channels, and no
 //! single stride leads from the scale of an element to the scale of the next one. The group's kernel writes
-//! the values before that to the output; the rest is computed in place by another Map.
+//! the values before that to the output, or, where the output has not 32 bits, to memory of their own; the rest
+//! is computed by another Map, from there.
 
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, ElementFormula, FunctionCall, Value};
@@ -11,15 +12,19 @@ use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Buffer, Computation, Map, Node, Recorded, RowGroup};
 
 /// The group with a last member that computes only the steps before such operands are read, and a Map that
-/// computes the rest; `None` where more than one value would pass between them.
-pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
+/// computes the rest; `None` where more than one value would pass between them. The value passes in the output or in
+/// `words`, a buffer with 32 bits for each element.
+pub(super) fn with_last_divided(group: &RowGroup, words: Buffer) -> Option<(RowGroup, Map)> {
     let (first, last) = (group.members.first()?, group.members.last()?);
     let (Node::Reduce(rows), Node::Map(map)) = (&first.node, &last.node) else { return None };
     let output = &map.space.output;
-    let may_be_read_back = output.width == ElementWidth::B32 && output.is_plain();
-    if !may_be_read_back || map.space.sizes != rows.space.sizes {
+    if !output.is_plain() || map.space.sizes != rows.space.sizes {
         return None;
     }
+    let between = match output.width {
+        ElementWidth::B32 => output.clone(),
+        _ => Operand::at(words, ElementWidth::B32, 0).packed(&map.space.sizes),
+    };
     let is_along: [bool; DIMENSIONS] =
         std::array::from_fn(|at| rows.space.sizes[at] > 1 && rows.space.output.strides[at] == 0);
     let uneven: Vec<bool> =
@@ -32,11 +37,14 @@ pub(super) fn with_last_divided(group: &RowGroup) -> Option<(RowGroup, Map)> {
     if !late_inputs.map(|(it, _)| it).all(is_outside) {
         return None;
     }
-    let (early, late) = divided(map, &uneven)?;
+    let (early, late) = divided(map, &uneven, &between)?;
+    let results = between.buffer.into_iter().collect();
     let mut members = group.members.clone();
     members.pop();
     members.push(Recorded { node: Node::Map(early), origin: last.origin.clone() });
-    Some((RowGroup { members, results: group.results.clone() }, late))
+    // Nothing but the Map after the kernel reads what the kernel does not compute.
+    let is_alone = group.results.as_slice() == output.buffer.as_slice();
+    is_alone.then_some((RowGroup { members, results }, late))
 }
 
 /// Whether an operand and the output have a single stride along a row, which may have several dimensions.
@@ -51,8 +59,9 @@ fn is_even(operand: &Operand, map: &Map, is_along: &[bool; DIMENSIONS]) -> bool 
     operand.is_plain() && space.sizes.iter().filter(|size| **size > 1).count() < 2
 }
 
-/// Divides the Map into the steps that depend on no uneven input, and a Map with the steps that do.
-fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
+/// Divides the Map into the steps that depend on no uneven input, and a Map with the steps that do. The operand `place`
+/// holds the value that passes between them.
+fn divided(map: &Map, uneven: &[bool], place: &Operand) -> Option<(Map, Map)> {
     let Computation { program, parameters, .. } = &map.computation;
     let mut is_late: Vec<bool> = vec![];
     for step in &program.steps {
@@ -78,8 +87,9 @@ fn divided(map: &Map, uneven: &[bool]) -> Option<(Map, Map)> {
         Computation { program: program_of_early, packed: None, parameters: parameters.clone() };
     let inputs = map.space.inputs.iter().zip(uneven).filter(|(_, is_uneven)| !**is_uneven);
     let inputs = inputs.map(|(it, _)| it.clone()).collect();
-    let early = Map { computation: early, space: IterationSpace { inputs, ..map.space.clone() } };
-    let mut inputs = vec![map.space.output.clone()];
+    let space = IterationSpace { sizes: map.space.sizes, inputs, output: place.clone() };
+    let early = Map { computation: early, space };
+    let mut inputs = vec![place.clone()];
     let mut late = ElementFormula::default();
     let mut known: Vec<Option<Value>> = vec![None; program.steps.len()];
     known[between] = Some(Value::Input(0));
