@@ -66,6 +66,8 @@ pub(crate) struct Sums<B = Buffer> {
     pub(crate) numbers: Numbers<B>,
     /// Whether sums are added to the values there, or begin at 0.
     pub(crate) goes_on: bool,
+    /// The number of sums that these are a slice of; `None` for all sums of a node. The order of additions follows from it.
+    pub(crate) slice_of: Option<u64>,
 }
 
 /// The matrices of one operand of a cooperative-matrix product, batch after batch.
@@ -107,6 +109,7 @@ impl Sums {
             places: self.places.map(place),
             numbers: self.numbers.placed(zero_points),
             goes_on: self.goes_on,
+            slice_of: self.slice_of,
         }
     }
 
@@ -148,13 +151,18 @@ impl<B> Sums<B> {
     /// there are few sums of many products, and more invocations can work on parts. Only sizes decide, so
     /// that every device adds in the same order, whatever the strides are.
     pub(crate) fn length_of_a_part(&self) -> Option<u32> {
-        let count = |them: &[Dimension]| them.iter().map(|it| u64::from(it.size)).product::<u64>();
-        let sums = count(&self.batches) * u64::from(self.row.size) * count(&self.columns);
         let (products, outermost) = (count(&self.depths), self.outermost_depth()?.size);
-        let most = (MOST_SUMS / sums).min(MAX_INPUTS as u64).min(outermost.into());
+        let most = (MOST_SUMS / self.slice_of.unwrap_or_else(|| self.count()))
+            .min(MAX_INPUTS as u64)
+            .min(outermost.into());
         let parts = (products / PRODUCTS_OF_A_PART).min(most);
         let parts = u32::try_from(parts).ok().filter(|it| *it > 1 && !self.goes_on)?;
         Some(outermost.div_ceil(parts))
+    }
+
+    /// The number of sums.
+    pub(crate) fn count(&self) -> u64 {
+        count(&self.batches) * u64::from(self.row.size) * count(&self.columns)
     }
 
     /// Whether each sum is added up in the order of its depths: neither in parts, nor as a row.
@@ -184,4 +192,9 @@ impl<B> Sums<B> {
         let outer = self.batches.iter().chain([&self.row]).chain(&self.columns);
         outer.chain(&self.depths).copied()
     }
+}
+
+/// The number of coordinates.
+fn count(dimensions: &[Dimension]) -> u64 {
+    dimensions.iter().map(|dimension| u64::from(dimension.size)).product()
 }

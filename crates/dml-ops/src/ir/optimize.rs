@@ -1,6 +1,7 @@
 //! Passes over a program that change no bit of its results: copies become views, unread results are dropped, Maps are
 //! fused with the node that reads them, or with a Map that writes beside their result, reductions of the same rows become groups, products with a softmax between them
-//! become an attention, and costly functions of narrow elements become tables.
+//! become an attention, costly functions of narrow elements become tables, and large matrices that each execution
+//! unpacks are multiplied by in slices.
 //!
 //! Each pass sees only buffers and nodes, so the nodes of one operator and of several operators of a graph
 //! are optimized in the same way.
@@ -12,6 +13,7 @@ mod fuse;
 mod merge;
 mod pairs;
 mod rows;
+mod slices;
 mod tables;
 mod uses;
 mod views;
@@ -51,6 +53,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
         rows::group(program);
         attention::fuse(program, target);
         tables::tabulate(program, target.max_window());
+        slices::divide(program, target.max_window());
     }
     report
 }

@@ -93,6 +93,7 @@ fn are_in_order(sizes: &Sizes, queries: u32) -> bool {
         places: [place; 3],
         numbers: Numbers::Floats,
         goes_on: false,
+        slice_of: None,
     };
     let products = [sums(sizes.keys(), sizes.elements), sums(sizes.of_value, sizes.keys())];
     sizes.keys() > 1 && products.iter().all(Sums::are_in_order)
@@ -290,6 +291,7 @@ impl<'b, 'a> Attention<'b, 'a> {
             places: words.map(|word| word.place),
             numbers: Numbers::Floats,
             goes_on: false,
+            slice_of: None,
         };
         self.products.recorder.multiply(sums)
     }

@@ -175,8 +175,8 @@ impl Parts<'_> {
             ],
         };
         let row = Dimension { size: out_channels, strides: [of_out, 0, output[CHANNEL]] };
-        let goes_on = false;
-        Sums { batches: vec![group], row, columns, depths, places, numbers, goes_on }
+        let (batches, goes_on, slice_of) = (vec![group], false, None);
+        Sums { batches, row, columns, depths, places, numbers, goes_on, slice_of }
     }
 
     /// Writes zeros to the outputs of phases that have no taps.

@@ -97,6 +97,7 @@ impl Geometry for Matrices {
             places: [a.place, b.place, output.place],
             numbers,
             goes_on: false,
+            slice_of: None,
         })
     }
 }

@@ -80,6 +80,7 @@ impl Layer<'_, '_> {
             ],
             numbers: Numbers::Floats,
             goes_on,
+            slice_of: None,
         };
         self.products.recorder.multiply(sums)
     }
@@ -174,6 +175,7 @@ impl Layer<'_, '_> {
             places: [rows, self.of_direction(r, gates.start * size), BufferPosition::of(&first)],
             numbers: Numbers::Floats,
             goes_on: true,
+            slice_of: None,
         })?;
         let base = place.base - i64::from(gates.start) * i64::from(size);
         Ok(Operand { buffer: Some(place.buffer), base, ..sums.clone() })

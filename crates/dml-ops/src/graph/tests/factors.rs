@@ -191,3 +191,56 @@ fn what_is_added_to_a_product_is_added_by_its_kernel() {
         }
     }
 }
+
+/// The text of what is executed for two rows times a matrix that `factor` makes, on a device whose descriptors show
+/// 1,024 bytes. Its results are checked against those of the operators one by one.
+fn text_of_rows(product: Product, factor: DequantizeDesc) -> String {
+    const WINDOW: u64 = 1024;
+    let single = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
+    let mut graph = GraphBuilder::new();
+    let [rows, codes, scales, zeros] = std::array::from_fn(|_| graph.input());
+    let matrix = graph.operator(factor, &[codes, scales, zeros]);
+    let desc = gemm(
+        [
+            single(&[1, 1, 2, product.depth]),
+            single(&product.matrix()),
+            single(&[1, 1, 2, product.columns]),
+        ],
+        match product.is_transposed {
+            true => MatrixTransform::Transpose,
+            false => MatrixTransform::None,
+        },
+    );
+    let result = graph.operator(desc, &[rows, matrix]);
+    graph.output(result);
+    let (graph, name) = (valid(&graph.finish()), format!("{product:?}"));
+    let (capabilities, transfer) = (&with_window(WINDOW, 16), TransferUse::Allowed);
+    let target = Target { capabilities, tuning: Tuning::new(), transfer };
+    let (plan, explanation) = compile_graph(&graph, &target, WAYS[0]).unwrap();
+    let (plans, random) = (vec![("slices".to_owned(), plan)], &mut Random::new(&name));
+    graphs::check(&graph, random, &Capabilities::vulkan_minimum(), every_way::lowered, plans)
+        .expect(&name);
+    explanation.parts.iter().map(|part| part.program.as_str()).collect()
+}
+
+#[test]
+fn columns_of_a_large_matrix_are_unpacked_and_multiplied_by_some_at_a_time() {
+    for integer in [DataType::Uint4, DataType::Int4, DataType::Uint8, DataType::Int8] {
+        // Slices of whole quads and of others, of one column, with a shorter last one, and columns with scales of blocks.
+        for (depth, columns, is_transposed, block) in [
+            (8, 22, true, [1, 4]),
+            (8, 24, false, [4, 1]),
+            (64, 6, true, [1, 32]),
+            (16, 40, false, [16, 4]),
+            (5, 13, true, [1, 5]),
+        ] {
+            let product = Product { depth, columns, is_transposed };
+            let text = text_of_rows(product, dequantize(integer, product.matrix(), block));
+            let of_slices: Vec<&str> =
+                text.lines().filter(|line| line.contains("= contract")).collect();
+            assert!(of_slices.len() > 1, "{product:?} {integer:?}: {text}");
+            let whole = format!("= {} elements of 32 bits", depth * columns);
+            assert!(!text.contains(&whole), "{text}");
+        }
+    }
+}

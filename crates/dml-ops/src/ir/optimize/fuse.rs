@@ -105,7 +105,8 @@ fn unpacks_a_factor(map: &Map, reader: &Node) -> bool {
     matches!(reader, Node::Reduce(reduce) if reduce.is_product() && widens(map))
 }
 
-fn widens(map: &Map) -> bool {
+/// Whether a Map's results are wider than its first input.
+pub(super) fn widens(map: &Map) -> bool {
     let first = map.space.inputs.first();
     first.is_some_and(|first| first.width.bits() < map.space.output.width.bits())
 }

@@ -1,0 +1,277 @@
+//! Products by large matrices that every execution unpacks, such as 4-bit weights with scales.
+//!
+//! Some columns of the matrix at a time are unpacked and multiplied by, so that the memory of its elements of 32 bits
+//! is that of one slice, which all slices share. Nodes of one operator share no temporary memory, so that a matrix which
+//! the operator of the product converts itself stays whole.
+
+use std::collections::{HashMap, HashSet};
+
+use dml_spirv::ElementWidth;
+use dml_spirv::element_wise::DIMENSIONS;
+
+use super::fuse::widens;
+use super::uses::Uses;
+use super::views::{self, Broadcast};
+use crate::ir::space::{IterationSpace, Operand, SLACK};
+use crate::ir::{
+    Buffer, BufferPosition, Content, Dimension, Map, Node, Numbers, Program, Recorded, SUMS, Stage,
+    Sums,
+};
+
+/// The most bytes of a slice, for which large devices still have work enough.
+const MOST_BYTES: u64 = 16 << 20;
+/// And the most of what a descriptor shows, as a fraction: a slice that is smaller needs one dispatch.
+const SLICES_OF_A_WINDOW: u64 = 8;
+/// The most slices of a matrix: each takes a dispatch that unpacks it, and one or more that multiply by it.
+const MOST_SLICES: u64 = 64;
+/// Slices have whole tiles of columns, or at least whole quads.
+const TILES: [u32; 2] = [128, 4];
+/// The number of columns among the operands of sums.
+const COLUMNS: usize = 1;
+
+/// Divides the products by large unpacked matrices in `program`, where a descriptor shows `most_shown` bytes.
+pub(super) fn divide(program: &mut Program, most_shown: u64) {
+    let most = MOST_BYTES.min(most_shown / SLICES_OF_A_WINDOW);
+    let uses = Uses::of(std::mem::take(&mut program.nodes));
+    let found = uses.numbers().filter_map(|number| {
+        let divided = Division::of(program, &uses, number, most)?;
+        Some((number, divided))
+    });
+    let found: HashMap<usize, Division> = found.collect();
+    let unpacking: HashSet<usize> = found.values().map(|division| division.map_number).collect();
+    let mut nodes = Vec::with_capacity(uses.numbers().len());
+    for number in uses.numbers().filter(|number| !unpacking.contains(number)) {
+        let Some(recorded) = uses.get(number) else { continue };
+        let unpacked = found.get(&number).and_then(|it| Some((it, uses.get(it.map_number)?)));
+        let Some((division, unpacked)) = unpacked else {
+            nodes.push(recorded.clone());
+            continue;
+        };
+        let slice = program.declare(division.content());
+        for first in (0..division.columns.size).step_by(division.count as usize) {
+            for (node, origin) in
+                division.nodes(slice, first).into_iter().zip([&unpacked.origin, &recorded.origin])
+            {
+                nodes.push(Recorded { node, origin: origin.clone() });
+            }
+        }
+    }
+    program.nodes = nodes;
+}
+
+/// A product by a matrix, and the Map that unpacks the matrix.
+struct Division {
+    map_number: usize,
+    /// The Map, over dimensions of which the first one with several elements, [`Self::first`], is of columns alone.
+    map: Map,
+    first: usize,
+    /// The number of columns for each coordinate along that dimension.
+    unit: u32,
+    sums: Sums,
+    columns: Dimension,
+    /// The number of columns in each slice but the last one.
+    count: u32,
+    /// The number of elements in the whole matrix.
+    elements: u64,
+}
+
+impl Division {
+    /// The division of the product `number` into slices of at most `most` bytes, if it is one by an unpacked matrix of
+    /// more.
+    fn of(program: &Program, uses: &Uses, number: usize, most: u64) -> Option<Self> {
+        let recorded = uses.get(number)?;
+        let Node::Contract(all) = &recorded.node else { return None };
+        let [sums] = all.as_slice() else { return None };
+        let place = sums.places[COLUMNS];
+        let [columns] = *sums.columns.as_slice() else { return None };
+        let is_float = matches!(sums.numbers, Numbers::Floats | Numbers::Halves);
+        let is_matrix = is_float && columns.size > 1 && columns.strides[COLUMNS] > 0;
+        let is_own =
+            matches!(place.buffer, Buffer::Local(_)) && place.buffer != sums.places[0].buffer;
+        if !is_matrix || !is_own || program.stage(place.buffer) != Stage::Execution {
+            return None;
+        }
+        let map_number = uses.only_writer(place.buffer)?;
+        let unpacked = uses.get(map_number)?;
+        let Node::Map(map) = &unpacked.node else { return None };
+        let is_overwritten = |it: Buffer| uses.is_written_within(it, map_number + 1..=number);
+        if uses.only_reader(place.buffer) != Some(number)
+            || unpacked.origin.is_of_same(&recorded.origin)
+            || !widens(map)
+            || !map.space.is_plain()
+            || map.space.inputs.iter().filter_map(|input| input.buffer).any(is_overwritten)
+        {
+            return None;
+        }
+        let (read, space) = views::over_the_same(&matrix(sums)?, &map.space, Broadcast::Refused)?;
+        let first = read.sizes.iter().position(|size| *size > 1)?;
+        let elements = read.sizes.iter().map(|size| u64::from(*size)).product::<u64>();
+        let unit = columns.size / read.sizes[first];
+        let of_a_column = elements / u64::from(columns.size) * u64::from(ElementWidth::B32.bytes());
+        let fitting = (most / of_a_column).max(u64::from(columns.size).div_ceil(MOST_SLICES));
+        let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
+        let multiple =
+            |tile: &u32| unit.checked_next_multiple_of(*tile).filter(|it| it % unit == 0);
+        let tiles = TILES.iter().filter_map(multiple).find(|tile| *tile <= fitting);
+        let tile = tiles.unwrap_or(unit);
+        let count = (fitting / tile).max(1).checked_mul(tile)?;
+        let map = Map { space, computation: map.computation.clone() };
+        let sums = sums.clone();
+        let division = Self { map_number, map, first, unit, sums, columns, count, elements };
+        (count < columns.size && division.is_of_whole_strides()).then_some(division)
+    }
+
+    /// The number of elements from the first of the matrix's columns to the next element that is none of them, where the
+    /// matrix has no gaps.
+    fn across(&self) -> i64 {
+        self.columns.strides[COLUMNS] * i64::from(self.columns.size)
+    }
+
+    fn is_of_whole_strides(&self) -> bool {
+        let across = self.across();
+        let of_sums = self.sums.batches.iter().chain(&self.sums.depths);
+        let of_sums = of_sums.map(|dimension| dimension.strides[COLUMNS]);
+        let mut strides = of_sums.chain(self.map.space.output.strides);
+        strides.all(|stride| stride >= 0 && (stride < across || stride % across == 0))
+    }
+
+    /// The stride in a slice for one in the matrix.
+    fn stride(&self, stride: i64) -> i64 {
+        match stride / self.across() {
+            0 => stride,
+            steps => steps * self.columns.strides[COLUMNS] * i64::from(self.count),
+        }
+    }
+
+    /// A slice as a buffer.
+    fn content(&self) -> Content {
+        let columns = u64::from(self.columns.size);
+        let count = self.elements / columns * u64::from(self.count) + SLACK as u64;
+        Content::Computed { width: ElementWidth::B32, count, stage: Stage::Execution }
+    }
+
+    /// The Map that unpacks the columns from `first` on to the buffer `slice`, and the product by these.
+    fn nodes(&self, slice: Buffer, first: u32) -> [Node; 2] {
+        let count = self.count.min(self.columns.size - first);
+        let mut map = self.map.clone();
+        map.space.sizes[self.first] = count / self.unit;
+        for input in &mut map.space.inputs {
+            input.base += i64::from(first / self.unit) * input.strides[self.first];
+        }
+        let strides = map.space.output.strides.map(|stride| self.stride(stride));
+        map.space.output = Operand { strides, ..Operand::at(slice, ElementWidth::B32, 0) };
+        let mut sums = self.sums.clone();
+        sums.slice_of = Some(self.sums.count());
+        sums.columns[0].size = count;
+        for dimension in sums.batches.iter_mut().chain(&mut sums.depths) {
+            dimension.strides[COLUMNS] = self.stride(dimension.strides[COLUMNS]);
+        }
+        for operand in [0, SUMS] {
+            sums.places[operand].base += i64::from(first) * self.columns.strides[operand];
+        }
+        sums.places[COLUMNS] = BufferPosition { buffer: slice, base: 0, has_slack: true };
+        [Node::Map(map), Node::Contract(vec![sums])]
+    }
+}
+
+/// A space that reads the matrix of a product, columns outermost.
+fn matrix(sums: &Sums) -> Option<IterationSpace> {
+    let all = sums.columns.iter().chain(&sums.batches).chain(&sums.depths);
+    let all: Vec<_> = all.filter(|it| it.size > 1 && it.strides[COLUMNS] != 0).collect();
+    let (mut sizes, mut strides) = ([1; DIMENSIONS], [0; DIMENSIONS]);
+    let first = DIMENSIONS.checked_sub(all.len())?;
+    for (at, dimension) in (first..).zip(all) {
+        (sizes[at], strides[at]) = (dimension.size, dimension.strides[COLUMNS]);
+    }
+    let BufferPosition { buffer, base, .. } = sums.places[COLUMNS];
+    let output = Operand { strides, ..Operand::at(buffer, ElementWidth::B32, base) };
+    Some(IterationSpace { sizes, inputs: vec![output.clone()], output })
+}
+
+#[cfg(test)]
+mod tests {
+    use dml_spirv::functions::{I32_TO_F32, SIGN_EXTEND_8};
+
+    use super::*;
+    use crate::ir::Computation;
+
+    const ROWS: u32 = 8;
+    const DEPTH: u32 = 4096;
+    const COLUMNS: u32 = 4096;
+
+    /// A product by a transposed matrix of 8-bit integers.
+    fn product() -> Program {
+        let mut program = Program::empty("GEMM");
+        let mut declare = |width, sizes: [u32; 2]| {
+            let count = u64::from(sizes[0]) * u64::from(sizes[1]);
+            let content = Content::Computed { width, count, stage: Stage::Execution };
+            Operand::at(program.declare(content), width, 0).packed(&sizes)
+        };
+        let packed = declare(ElementWidth::B8, [COLUMNS, DEPTH]);
+        let [matrix, rows, result] = [[COLUMNS, DEPTH], [ROWS, DEPTH], [ROWS, COLUMNS]]
+            .map(|sizes| declare(ElementWidth::B32, sizes));
+        let mut computation = Computation::default();
+        let value = dml_spirv::element_wise::Value::Input(0);
+        computation.program.apply_all([&SIGN_EXTEND_8, &I32_TO_F32], value);
+        let mut sizes = [1; DIMENSIONS];
+        sizes[DIMENSIONS - 2..].copy_from_slice(&[COLUMNS, DEPTH]);
+        let space = IterationSpace { sizes, inputs: vec![packed], output: matrix.clone() };
+        program.record(Node::Map(Map { space, computation })).unwrap();
+        let line = i64::from(DEPTH);
+        let sums = Sums {
+            batches: vec![],
+            row: Dimension { size: ROWS, strides: [line, 0, COLUMNS.into()] },
+            columns: vec![Dimension { size: COLUMNS, strides: [0, line, 1] }],
+            depths: vec![Dimension { size: DEPTH, strides: [1, 1, 0] }],
+            places: [rows, matrix, result].map(|operand| BufferPosition::of(&operand)),
+            numbers: Numbers::Floats,
+            goes_on: false,
+            slice_of: None,
+        };
+        let mut origin = program.nodes[0].origin.clone();
+        origin.sources.push(1);
+        program.nodes.push(Recorded { node: Node::Contract(vec![sums]), origin });
+        program
+    }
+
+    fn sums(program: &Program) -> Vec<&Sums> {
+        let nodes = program.nodes.iter().filter_map(|recorded| match &recorded.node {
+            Node::Contract(all) => Some(all),
+            _ => None,
+        });
+        nodes.flatten().collect()
+    }
+
+    #[test]
+    fn slices_share_memory_and_add_in_the_order_of_the_whole_product() {
+        let whole = product();
+        let mut divided = product();
+        divide(&mut divided, u64::MAX);
+        let slices = sums(&divided);
+        let part = sums(&whole)[0].length_of_a_part();
+        assert_eq!(slices.len(), 4);
+        assert!(part.is_some() && slices.iter().all(|slice| slice.length_of_a_part() == part));
+        // A slice alone would be added up in other parts.
+        let alone = Sums { slice_of: None, ..slices[0].clone() };
+        assert_ne!(alone.length_of_a_part(), part);
+        let buffers: HashSet<Buffer> =
+            slices.iter().map(|slice| slice.places[super::COLUMNS].buffer).collect();
+        let bytes: Vec<_> = buffers.iter().map(|it| divided.bytes(*it).unwrap()).collect();
+        assert_eq!(bytes, [MOST_BYTES + 4 * SLACK as u64]);
+    }
+
+    #[test]
+    fn a_matrix_of_one_slice_stays_whole() {
+        let mut small = product();
+        for recorded in &mut small.nodes {
+            match &mut recorded.node {
+                Node::Map(map) => map.space.sizes[DIMENSIONS - 2] = 1024,
+                Node::Contract(all) => all[0].columns[0].size = 1024,
+                _ => {}
+            }
+        }
+        let before = small.to_string();
+        divide(&mut small, u64::MAX);
+        assert_eq!(small.to_string(), before);
+    }
+}
