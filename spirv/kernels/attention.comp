@@ -337,6 +337,10 @@ void linked_phases() {
     value_phase();
     sum_and_value_phase();
     online_phase();
+    online_greatest_phase();
+    online_sum_phase();
+    greatest_epilogue_phase();
+    sum_epilogue_phase();
     write_phase();
 }
 

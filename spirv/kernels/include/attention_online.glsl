@@ -51,16 +51,6 @@ void add_own_weights(const uint first_key, inout vec4 high, inout vec4 rest) {
     }
 }
 
-// Shares numbers of the queries: `sums` has them then.
-void share_numbers(const uvec4 numbers) {
-    if (key_quad() == 0u) {
-        for (uint at = 0u; at < QUAD; ++at) {
-            sums[QUAD * query_quad() + at] = numbers[at];
-        }
-    }
-    barrier();
-}
-
 // Scales the weighted values so far.
 void scale_found(const vec4 change) {
     share_numbers(floatBitsToUint(change));
@@ -91,14 +81,28 @@ void join_sums(inout vec4 high, inout vec4 rest) {
     }
 }
 
+// The greatest scores so far, and the sums of weights relative to them: those of this invocation's keys.
+uvec4 online_greatest;
+vec4 online_high;
+vec4 online_rest;
+
+// Makes weights relative to other scores: sums and weighted values so far are scaled.
+void make_relative_to(const uvec4 now) {
+    const vec4 change = change_of_weights(online_greatest, now);
+    online_high *= change;
+    online_rest *= change;
+    scale_found(change);
+    online_greatest = now;
+}
+
 // Weights, their sums, and weighted values.
 void online_phase() {
     uvec4 greatest_a;
     uvec4 greatest_b;
     linked_start(greatest_a, greatest_b);
-    uvec4 greatest = uvec4(NEGATIVE_INFINITE);
-    vec4 high = vec4(0.0);
-    vec4 rest = vec4(0.0);
+    online_greatest = uvec4(NEGATIVE_INFINITE);
+    online_high = vec4(0.0);
+    online_rest = vec4(0.0);
     uint first_key = 0u;
     do {
         multiply(first_key);
@@ -107,18 +111,25 @@ void online_phase() {
         // Below 0 a score that is infinite has no weight; there is no distance between two of them.
         row_values[0] = mix(now, uvec4(0u), equal(now, uvec4(NEGATIVE_INFINITE)));
         weigh_products(first_key);
-        const vec4 change = change_of_weights(greatest, now);
-        high *= change;
-        rest *= change;
-        add_own_weights(first_key, high, rest);
-        scale_found(change);
+        make_relative_to(now);
+        add_own_weights(first_key, online_high, online_rest);
         add_values(first_key);
-        greatest = now;
         first_key += KEYS;
     } while (first_key < keys);
-    join_sums(high, rest);
+    row_values[0] = online_greatest;
+}
+
+// The score that weights are relative to, where it is not the greatest one of the keys.
+void online_greatest_phase() {
+    row_values[0] = of_each_query();
+    make_relative_to(row_values[0]);
+}
+
+// The sums of weights.
+void online_sum_phase() {
+    join_sums(online_high, online_rest);
     // Queries whose scores are all infinite, or one of whose scores is no number, have no weights.
-    const bvec4 has_none = greaterThanEqual(greatest & 0x7fffffffu, uvec4(INFINITE));
-    share_numbers(mix(floatBitsToUint(high + rest), uvec4(NOT_A_NUMBER), has_none));
+    const bvec4 has_none = greaterThanEqual(online_greatest & 0x7fffffffu, uvec4(INFINITE));
+    share_numbers(mix(floatBitsToUint(online_high + online_rest), uvec4(NOT_A_NUMBER), has_none));
     row_values[1] = sums_of(query_quad());
 }

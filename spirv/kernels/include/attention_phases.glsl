@@ -39,3 +39,30 @@ void sum_and_value_phase() {
     } while (first_key < keys);
     end_sum(sum);
 }
+
+// The linked function's number for each of four queries, of their values.
+uvec4 of_each_query() {
+    uvec4 all;
+    for (uint at = 0u; at < QUAD; ++at) {
+        const uint query = first_query + QUAD * query_quad() + at;
+        query_values[0] = uvec4(row_values[0][at]);
+        query_values[1] = uvec4(row_values[1][at]);
+        linked_element(low_of_query(query), high_of_query(query), 0u, 1u);
+        all[at] = kept_quad.x;
+    }
+    return all;
+}
+
+// The score that weights are relative to, of the greatest one of the keys.
+void greatest_epilogue_phase() {
+    row_values[0] = of_each_query();
+}
+
+// The sum of weights, of that of the keys.
+void sum_epilogue_phase() {
+    row_values[1] = sums_of(query_quad());
+    row_values[1] = of_each_query();
+    // All invocations have read the sums of the keys.
+    barrier();
+    share_numbers(row_values[1]);
+}

@@ -64,6 +64,16 @@ void add_weights(const uint first_key, inout Sum sum) {
     }
 }
 
+// Shares numbers of the queries: `sums` has them then.
+void share_numbers(const uvec4 numbers) {
+    if (key_quad() == 0u) {
+        for (uint at = 0u; at < QUAD; ++at) {
+            sums[QUAD * query_quad() + at] = numbers[at];
+        }
+    }
+    barrier();
+}
+
 // Joins the blocks that are left, and shares what the weights of each query are together.
 void end_sum(inout Sum sum) {
     const uint invocation = gl_LocalInvocationIndex;

@@ -3,7 +3,8 @@
 use dml_core::host::{HostDispatch, HostError};
 
 use super::{
-    Attention, ELEMENT_DIMENSION, KEY_DIMENSION, OUTER_DIMENSIONS, QUERIES, QUERY_DIMENSION,
+    Attention, ELEMENT_DIMENSION, GREATEST, KEY_DIMENSION, OUTER_DIMENSIONS, QUERIES,
+    QUERY_DIMENSION, SUM,
 };
 use crate::element_wise::{
     ElementFormula, Formula, KernelOperands, PushConstants, Row, Source, low_word,
@@ -44,9 +45,15 @@ impl Attention {
         query.kept = products?;
         let greatest = query.reduce(&GREATEST_F32, &self.score, keys)?;
         query.values.push(greatest);
+        if let Some(epilogue) = &self.greatest_epilogue {
+            query.values[GREATEST] = query.value(epilogue, 0)?;
+        }
         query.keep(&self.weight, 0..keys)?;
         let sum = query.reduce(&SUM_F32, &kept, keys)?;
         query.values.push(sum);
+        if let Some(epilogue) = &self.sum_epilogue {
+            query.values[SUM] = query.value(epilogue, 0)?;
+        }
         if let Some(share) = &self.share {
             query.keep(share, 0..keys)?;
         }

@@ -61,8 +61,13 @@ pub struct Attention {
     pub factors: [Formula; 3],
     /// A score, of a product.
     pub score: Formula,
+    /// The score that weights are relative to, of the greatest one of the keys; without a formula it is that one. A sink
+    /// may be greater.
+    pub greatest_epilogue: Option<Formula>,
     /// A weight, of a product and the greatest score.
     pub weight: Formula,
+    /// The sum of weights, of that of the keys; without a formula it is that one. A sink adds its own weight.
+    pub sum_epilogue: Option<Formula>,
     /// The factor of a value, of a weight and the sum of weights; without a formula it is the weight, and there is one
     /// pass over the keys fewer.
     pub share: Option<Formula>,
@@ -90,8 +95,20 @@ pub enum Passes {
 
 /// Whether weights and shares are such that weighted values may be scaled instead of them: a weight is an exponential of the
 /// distance of a score to the greatest one, and a share is its quotient by the sum, each at most rounded to another type.
-pub fn can_be_online(weight: &Formula, share: Option<&Formula>) -> bool {
-    is_exponential(weight) && share.is_none_or(is_quotient)
+/// The score that weights are relative to is the greatest one of the keys and others.
+pub fn can_be_online(
+    greatest_epilogue: Option<&Formula>,
+    weight: &Formula,
+    share: Option<&Formula>,
+) -> bool {
+    greatest_epilogue.is_none_or(is_maximum)
+        && is_exponential(weight)
+        && share.is_none_or(is_quotient)
+}
+
+/// Whether a value of a query is the maximum of a value and something else.
+fn is_maximum(epilogue: &Formula) -> bool {
+    matches!(epilogue.program.steps.as_slice(), [step] if is(step, &f::MAXIMUM_F32))
 }
 
 fn is(step: &FunctionCall, function: &'static Function) -> bool {
@@ -144,18 +161,32 @@ impl Attention {
 
     /// The kernel's SPIR-V, with the bindings of an element-wise one. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
-        let mut phases = match (self.passes, &self.share) {
-            (Passes::Once, _) => vec![("online_phase", self.online(types))],
-            (Passes::Several, None) => vec![
-                ("greatest_phase", self.greatest(types)),
-                ("sum_and_value_phase", self.sum(types)),
-            ],
-            (Passes::Several, Some(_)) => vec![
-                ("greatest_phase", self.greatest(types)),
-                ("sum_phase", self.sum(types)),
-                ("value_phase", self.shares(types)),
-            ],
+        let epilogue = |name, formula: &Option<Formula>| {
+            formula.as_ref().map(|it| (name, self.query_value(it, types)))
         };
+        let greatest = &self.greatest_epilogue;
+        let mut phases = match self.passes {
+            Passes::Once => vec![("online_phase", self.online(types))],
+            Passes::Several => vec![("greatest_phase", self.greatest(types))],
+        };
+        match (self.passes, &self.share) {
+            (Passes::Once, _) => {
+                // The weights so far are made relative to another score.
+                let change = ("change", self.change(types));
+                let own = epilogue("online_greatest_phase", greatest);
+                phases.extend(own.map(|(name, bodies)| (name, [bodies, vec![change]].concat())));
+                phases.push(("online_sum_phase", vec![]));
+            }
+            (Passes::Several, share) => {
+                phases.extend(epilogue("greatest_epilogue_phase", greatest));
+                let pass = if share.is_some() { "sum_phase" } else { "sum_and_value_phase" };
+                phases.push((pass, self.sum(types)));
+            }
+        }
+        phases.extend(epilogue("sum_epilogue_phase", &self.sum_epilogue));
+        if self.passes == Passes::Several && self.share.is_some() {
+            phases.push(("value_phase", self.shares(types)));
+        }
         phases.push(("write_phase", self.results(types)));
         let call = |(name, bodies): (&'static str, Vec<Body>)| {
             let bodies = bodies.into_iter().chain(self.loads(types)).collect();
@@ -192,13 +223,25 @@ impl Attention {
     fn online(&self, types: NativeTypes) -> Vec<Body> {
         let mut element = self.calls(types);
         let kept = self.weight.result(&mut element);
+        let own = [("element", keep(element, &kept)), ("change", self.change(types))];
+        self.greatest(types).into_iter().chain(own).collect()
+    }
+
+    /// Computes the factors of weights that become relative to another score.
+    fn change(&self, types: NativeTypes) -> Vec<Call> {
         let mut change = self.calls(types);
         let scores = [0, 1]
             .map(|at| vec![change.call(Callee::Exported("held"), vec![Argument::Parameter(at)])]);
         let power = change.apply(&f::EXP_BELOW_F32, &scores, &[]);
         change.call(Callee::Exported("replace"), vec![Argument::Parameter(0), power[0]]);
-        let own = [("element", keep(element, &kept)), ("change", change.made)];
-        self.greatest(types).into_iter().chain(own).collect()
+        change.made
+    }
+
+    /// Computes a value of a query of its values so far.
+    fn query_value(&self, formula: &Formula, types: NativeTypes) -> Vec<Body> {
+        let mut element = self.calls(types);
+        let value = formula.result(&mut element);
+        vec![("element", keep(element, &value))]
     }
 
     /// Computes weights, and joins them to their sum.
@@ -263,7 +306,8 @@ impl Attention {
 
     fn module(&self, types: NativeTypes) -> KernelModule {
         let skeleton = self.skeleton();
-        let formulas = self.factors.iter().chain([&self.score, &self.weight]);
+        let formulas = self.factors.iter().chain([&self.score]).chain(&self.greatest_epilogue);
+        let formulas = formulas.chain([&self.weight]).chain(&self.sum_epilogue);
         let formulas = formulas.chain(&self.share).chain([&self.result]).map(Formula::name);
         let formulas: Vec<String> = formulas.collect();
         let operands = operands(&self.inputs, self.output);

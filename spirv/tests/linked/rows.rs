@@ -104,15 +104,17 @@ pub(crate) fn norm(form: Form) -> Rows {
 pub(crate) fn attentions() -> Vec<(String, Attention)> {
     let rooms = [64, 128, 256].into_iter();
     let of_room = |room| {
-        let by = ["weights", "shares", "weights online", "shares online"];
-        by.map(|by| format!("attention of {room} by {by}")).into_iter().zip(attentions_of(room))
+        let by = ["weights", "shares", "weights and sinks"];
+        let by = [by, ["weights online", "shares online", "weights and sinks online"]].concat();
+        let names = by.into_iter().map(move |by| format!("attention of {room} by {by}"));
+        names.zip(attentions_of(room))
     };
     rooms.flat_map(of_room).collect()
 }
 
 /// Attentions whose scores have a bias. Sums are divided by the sum of weights at the end, or weights before; each in several
-/// passes and in one.
-fn attentions_of(elements: u32) -> [Attention; 4] {
+/// passes and in one. Sinks are inputs of queries.
+fn attentions_of(elements: u32) -> [Attention; 6] {
     let operand = |access| KernelOperand { width: ElementWidth::B32, access };
     let formula = |sources: &[Source], program| Formula { sources: sources.to_vec(), program };
     let copy = |source| formula(&[source], ElementFormula::default());
@@ -124,7 +126,9 @@ fn attentions_of(elements: u32) -> [Attention; 4] {
     let kernel = Attention {
         factors: [0, 1, 2].map(|at| copy(Source::Operand(at))),
         score: formula(&bias, ElementFormula::of(&functions::ADD_F32)),
+        greatest_epilogue: None,
         weight: formula(&[bias[0], bias[1], Source::Row(GREATEST)], weight),
+        sum_epilogue: None,
         share: None,
         result: by_sum(),
         inputs: vec![operand(AccessPattern::Whole); 4],
@@ -135,8 +139,28 @@ fn attentions_of(elements: u32) -> [Attention; 4] {
     let by_shares =
         Attention { share: Some(by_sum()), result: copy(Source::Kept), ..kernel.clone() };
     let online = |kernel: &Attention| {
-        assert!(can_be_online(&kernel.weight, kernel.share.as_ref()));
+        assert!(can_be_online(
+            kernel.greatest_epilogue.as_ref(),
+            &kernel.weight,
+            kernel.share.as_ref()
+        ));
         Attention { passes: Passes::Once, ..kernel.clone() }
     };
-    [kernel.clone(), by_shares.clone(), online(&kernel), online(&by_shares)]
+    let maximum = ElementFormula::of(&functions::MAXIMUM_F32);
+    let mut sum = ElementFormula::of(&functions::EXP_BELOW_F32);
+    sum.apply(&functions::ADD_F32, vec![Value::Input(2), sum.last()]);
+    let by_sinks = Attention {
+        greatest_epilogue: Some(formula(&[Source::Row(GREATEST), Source::Operand(4)], maximum)),
+        sum_epilogue: Some(formula(
+            &[Source::Operand(4), Source::Row(GREATEST), Source::Row(SUM)],
+            sum,
+        )),
+        inputs: vec![operand(AccessPattern::Whole); 5],
+        ..kernel.clone()
+    };
+    let all = [kernel, by_shares, by_sinks];
+    let once = all.each_ref().map(online);
+    let [a, b, c] = all;
+    let [d, e, f] = once;
+    [a, b, c, d, e, f]
 }

@@ -56,7 +56,9 @@ pub(crate) enum Along {
 pub(crate) struct Formulas {
     pub(crate) factors: [Formula; 3],
     pub(crate) score: Formula,
+    pub(crate) greatest_epilogue: Option<Formula>,
     pub(crate) weight: Formula,
+    pub(crate) sum_epilogue: Option<Formula>,
     pub(crate) share: Option<Formula>,
     pub(crate) result: Formula,
 }

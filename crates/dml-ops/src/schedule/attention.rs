@@ -10,8 +10,8 @@ use dml_spirv::element_wise::{DIMENSIONS, PushConstants};
 
 use super::Schedule;
 use crate::Target;
+use crate::ir::Attention;
 use crate::ir::space::{Operand, bytes_shown};
-use crate::ir::{Attention, Formulas};
 use crate::schedule::boxes::TensorBox;
 use crate::schedule::cost;
 use crate::schedule::piece::{record, take};
@@ -95,16 +95,18 @@ impl Schedule<'_> {
         }
         let sizes = attention.sizes_of_kernel();
         let (record, inputs, output) = record(sizes, &taken, &attention.parameters);
-        let Formulas { factors, score, weight, share, result } = attention.formulas.clone();
+        let formulas = attention.formulas.clone();
         let Some(elements) = attention::Attention::room(attention.elements) else {
             return Ok(false);
         };
         let kernel = attention::Attention {
-            factors,
-            score,
-            weight,
-            share,
-            result,
+            factors: formulas.factors,
+            score: formulas.score,
+            greatest_epilogue: formulas.greatest_epilogue,
+            weight: formulas.weight,
+            sum_epilogue: formulas.sum_epilogue,
+            share: formulas.share,
+            result: formulas.result,
             inputs,
             output,
             elements,

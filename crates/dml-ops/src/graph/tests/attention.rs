@@ -169,3 +169,50 @@ fn stacked_factors_of_a_map_are_told_apart() {
     let found = kernels(TestGraph(graph), (result, [1, 1, steps, heads * elements]), what);
     assert!(matches!(found.as_slice(), [_, it] if it.starts_with("attention_")), "{found:?}");
 }
+
+/// A soft cap of scores is a part of the kernel.
+#[test]
+fn capped_scores_are_part_of_the_kernel() {
+    for sizes in SIZES {
+        let mut form = TestGraph(GraphBuilder::new());
+        let [query, key, value] = inputs(&mut form, sizes);
+        let scores = form.product(query, key, MatrixTransform::Transpose);
+        let limit = form.number(30.0);
+        let relative = form.divide(scores, limit);
+        let bent = form.tanh(relative);
+        let capped = form.multiply(bent, limit);
+        let mask = form.input([1, 1, sizes[1], sizes[2]]);
+        let masked = form.add(capped, mask);
+        let shares = form.softmax(masked);
+        let result = form.product(shares, value, MatrixTransform::None);
+        let what = format!("capped attention of {sizes:?}");
+        let (found, online) = exact_and_fast(form, result, &what);
+        are_one(&found, &what);
+        assert_eq!(online, 1, "{what}: passes with fast numerics");
+    }
+}
+
+/// A sink takes part in the softmax of each row, and has no value.
+#[test]
+fn sinks_are_part_of_the_kernel() {
+    for sizes in SIZES {
+        let mut form = TestGraph(GraphBuilder::new());
+        let [query, key, value] = inputs(&mut form, sizes);
+        let scores = form.product(query, key, MatrixTransform::Transpose);
+        let sink = form.input([1, sizes[0], 1, 1]);
+        let greatest = form.reduce(ReduceFunction::Max, scores);
+        let greatest = form.max(greatest, sink);
+        let less = form.subtract(scores, greatest);
+        let powers = form.exp(less);
+        let sum = form.reduce(ReduceFunction::Sum, powers);
+        let less = form.subtract(sink, greatest);
+        let of_sink = form.exp(less);
+        let sum = form.add(sum, of_sink);
+        let shares = form.divide(powers, sum);
+        let result = form.product(shares, value, MatrixTransform::None);
+        let what = format!("attention of {sizes:?} with sinks");
+        let (found, online) = exact_and_fast(form, result, &what);
+        are_one(&found, &what);
+        assert_eq!(online, 1, "{what}: passes with fast numerics");
+    }
+}

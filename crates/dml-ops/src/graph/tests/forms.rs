@@ -3,8 +3,8 @@
 
 use dml_core::graph::GraphValue;
 use dml_core::operators::{
-    ElementWiseConstantPowDesc, ElementWiseDivideDesc, ElementWiseExpDesc, ElementWiseSqrtDesc,
-    ElementWiseSubtractDesc,
+    ElementWiseConstantPowDesc, ElementWiseDivideDesc, ElementWiseExpDesc, ElementWiseMaxDesc,
+    ElementWiseSqrtDesc, ElementWiseSubtractDesc, ElementWiseTanhDesc,
 };
 
 use super::*;
@@ -54,9 +54,11 @@ impl TestGraph {
     binary!(subtract, ElementWiseSubtractDesc);
     binary!(multiply, ElementWiseMultiplyDesc);
     binary!(divide, ElementWiseDivideDesc);
+    binary!(max, ElementWiseMaxDesc);
     unary!(exp, ElementWiseExpDesc);
     unary!(sqrt, ElementWiseSqrtDesc);
     unary!(erf, ElementWiseErfDesc);
+    unary!(tanh, ElementWiseTanhDesc);
     unary!(square, ElementWiseConstantPowDesc, exponent: 2.0);
 
     pub(super) fn input(&mut self, sizes: [u32; 4]) -> Sized {

@@ -32,8 +32,14 @@ const MOST_BYTES: usize = 64 << 10;
 
 /// The bytes of kernels for functions of scores, which are linked once for each pass.
 fn bytes(formulas: &Formulas) -> usize {
-    let Formulas { score, weight, share, .. } = formulas;
-    let of_passes = [Some(score), Some(weight), share.as_ref()];
+    let Formulas { score, greatest_epilogue, weight, sum_epilogue, share, .. } = formulas;
+    let of_passes = [
+        Some(score),
+        greatest_epilogue.as_ref(),
+        Some(weight),
+        sum_epilogue.as_ref(),
+        share.as_ref(),
+    ];
     of_passes.into_iter().flatten().map(|of_pass| estimated_bytes(&of_pass.program, 0)).sum()
 }
 
@@ -72,8 +78,10 @@ fn found(
     [true, false].into_iter().find_map(|converts| {
         let members = Members::of(program, uses, number, converts)?;
         let mut attention = members.parts().attention()?;
-        let Formulas { weight, share, .. } = &attention.formulas;
-        if target.numerics() == Numerics::Fast && can_be_online(weight, share.as_ref()) {
+        let Formulas { greatest_epilogue, weight, share, .. } = &attention.formulas;
+        if target.numerics() == Numerics::Fast
+            && can_be_online(greatest_epilogue.as_ref(), weight, share.as_ref())
+        {
             attention.passes = Passes::Once;
         }
         let fits = attention.inputs.len() <= MAX_INPUTS

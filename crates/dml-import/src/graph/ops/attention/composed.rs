@@ -1,20 +1,22 @@
 //! Attention composed of products and a softmax, in 32 bits: with a soft cap, attention sinks, or scores as an
 //! output.
 
+use dml_core::ReduceFunction;
+
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::graph::ops::arithmetic::{ADD, DIVIDE, MULTIPLY, TANH, WHERE};
+use crate::graph::ops::arithmetic::{ADD, DIVIDE, EXP, MAXIMUM, MULTIPLY, SUBTRACT, TANH, WHERE};
 use crate::graph::ops::attention::bias::Scores;
 use crate::graph::ops::attention::{Attention, Past, Stage, Steps};
 use crate::graph::ops::cast::cast;
 use crate::graph::ops::concat::join;
 use crate::graph::ops::element_wise::apply;
 use crate::graph::ops::product::{MatrixProduct, Turned, multiplied};
+use crate::graph::ops::reduce::reduced;
 use crate::graph::ops::scalar::Scalar;
 use crate::graph::ops::softmax::{SOFTMAX, Softmax};
-use crate::graph::ops::split::parts;
 use crate::graph::ops::{NodeInputs, Op};
-use crate::graph::value::{Kind, Value};
+use crate::graph::value::Value;
 use crate::tensor::text;
 
 const FLOAT: ElementType = ElementType::FLOAT32;
@@ -84,12 +86,6 @@ impl Attention {
         masked: &Value,
         scores: &Scores,
     ) -> Result<Value> {
-        let softmax = |value: &Value| {
-            let only = NodeInputs { values: vec![Some(value)], ..*operands };
-            let softmax = Softmax { operators: SOFTMAX, axis: -1, has_rest: false };
-            Ok(softmax.evaluate(&only)?.remove(0))
-        };
-        let one = [scores.batches, scores.heads, scores.queries, 1];
         let sink = match operands.optional(7) {
             Some(sink) => {
                 if sink.shape()? != [scores.heads] {
@@ -98,16 +94,32 @@ impl Attention {
                     return Err(operands.node.invalid("head_sink", given, problem, accepted));
                 }
                 let sink = operands.reshaped(sink, &[1, scores.heads, 1, 1])?;
-                cast(operands, &sink, FLOAT)?.broadcast(&one)
+                cast(operands, &sink, FLOAT)?
             }
-            None if self.has_zero_sink => {
-                Value::fill(Kind { element: FLOAT, shape: one.to_vec() }, 0)
+            None if self.has_zero_sink => Value::scalar(FLOAT, 0),
+            None => {
+                let only = NodeInputs { values: vec![Some(masked)], ..*operands };
+                let softmax = Softmax { operators: SOFTMAX, axis: -1, has_rest: false };
+                return Ok(softmax.evaluate(&only)?.remove(0));
             }
-            None => return softmax(masked),
         };
-        let with_sink = softmax(&join(operands, &[masked, &sink], 3, "head_sink")?)?;
-        Ok(parts(operands, &with_sink, 3, &[scores.keys, 1])?.remove(0))
+        softmax_with_sink(operands, masked, &sink)
     }
+}
+
+/// The softmax of rows of scores which have one more score, the sink. Its own probability is not computed, and nothing is
+/// joined to the scores.
+fn softmax_with_sink(operands: &NodeInputs<'_>, scores: &Value, sink: &Value) -> Result<Value> {
+    let along = [false, false, false, true];
+    let of = |function, values: [&Value; 2]| apply(operands, function, &values.map(Value::clone));
+    let power =
+        |score: &Value, greatest: &Value| apply(operands, EXP, &[of(SUBTRACT, [score, greatest])?]);
+    let greatest = reduced(operands, scores, &along, ReduceFunction::Max)?;
+    let greatest = of(MAXIMUM, [&greatest, sink])?;
+    let powers = power(scores, &greatest)?;
+    let sum = reduced(operands, &powers, &along, ReduceFunction::Sum)?;
+    let sum = of(ADD, [&sum, &power(sink, &greatest)?])?;
+    of(DIVIDE, [&powers, &sum])
 }
 
 /// The number of query rows per key/value head: query heads that share keys are computed in one product.

@@ -73,8 +73,9 @@ impl Parts<'_, '_> {
 
     /// The dimensions of the softmax, with the strides of products, and those of the inputs of the Map before it at the end.
     fn rows(&self) -> Option<Axes> {
-        let of_softmax = [self.softmax.scores, self.softmax.written, self.softmax.sums];
-        let of_softmax = [&of_softmax[..], &self.softmax.inputs].concat();
+        let of_softmax = [self.softmax.scores, self.softmax.written, &self.softmax.sums];
+        let inputs: Vec<&Operand> = self.softmax.inputs.iter().collect();
+        let of_softmax = [&of_softmax[..], &inputs].concat();
         let mut rows = Axes::of_space(self.softmax.sizes, &of_softmax);
         let Some((map, product)) = self.before else { return Some(rows) };
         let others = self.inputs_before();
@@ -177,7 +178,8 @@ impl Parts<'_, '_> {
         let mut parameters = self.softmax.parameters.clone();
         let mut factors = vec![];
         let (mut inputs, mut others) = (vec![], vec![]);
-        let of_scores = [self.softmax.inputs.as_slice(), &self.inputs_before()].concat();
+        let of_scores = self.softmax.inputs.iter().chain(self.inputs_before());
+        let of_scores: Vec<&Operand> = of_scores.collect();
         let places = [
             (self.scores, products, roles.query, of_products(roles.query), Along::Depths),
             (self.scores, products, roles.key, of_products(roles.key), Along::Depths),
@@ -239,7 +241,9 @@ impl Parts<'_, '_> {
             formulas: Formulas {
                 factors: [query, key, value],
                 score: self.softmax.score.clone(),
+                greatest_epilogue: self.softmax.greatest_epilogue.clone(),
                 weight: self.softmax.weight.clone(),
+                sum_epilogue: self.softmax.sum_epilogue.clone(),
                 share: self.softmax.share.clone(),
                 result,
             },
@@ -321,7 +325,7 @@ fn converted(map: &Map, axes: &Axes, factor: usize, words: &Operand) -> Option<V
 /// Whether a Map reads nothing but weighted values, which products have written, and the sums of weights.
 pub(super) fn is_last(map: &Map, found: &BufferPosition, softmax: &Softmax<'_>) -> bool {
     let is_found = |it: &Operand| (it.buffer, it.base) == (Some(found.buffer), found.base);
-    let sums = softmax.sums;
+    let sums = &softmax.sums;
     let is_sum = |it: &Operand| (it.buffer, it.base) == (sums.buffer, sums.base);
     let all = &map.space.inputs;
     let are_words = |it: &Operand| it.is_plain() && it.width == ElementWidth::B32;
