@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use dml_core::host::{HostDispatch, HostError};
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 use dml_core::plan::Access as Touch;
 
 use crate::element_wise::{AccessPattern, KernelOperand, LinkedKernel, PushConstants};
@@ -54,7 +54,7 @@ impl Record {
 }
 
 /// The kernel. The input is at binding 0, and the kept numbers at the binding of an element-wise kernel's output.
-pub fn sort() -> &'static KernelModule {
+pub fn sort() -> Shared<KernelModule> {
     static MODULE: LazyLock<KernelModule> = LazyLock::new(|| {
         let skeleton = &kernels::SORT;
         let (name, spirv) = (skeleton.name.to_owned(), link::link(skeleton, &[]));
@@ -62,7 +62,7 @@ pub fn sort() -> &'static KernelModule {
         let linked = LinkedKernel { name, spirv, skeleton, host: Box::new(run) };
         linked.module(&[input], Touch::Write)
     });
-    &MODULE
+    Shared::Static(&MODULE)
 }
 
 const INPUT_AT: usize = 0;

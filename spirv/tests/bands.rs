@@ -57,9 +57,9 @@ fn step(
     push: Vec<u8>,
 ) -> Step {
     let variant = kernel.variant(element_width);
-    let windows = windows.iter().zip(variant.bindings).zip(0..);
+    let windows = windows.iter().zip(variant.bindings.iter()).zip(0..);
     Step::Dispatch(Dispatch {
-        kernel: KernelKey { variant, specialization: vec![32, 2] },
+        kernel: KernelKey { variant: variant.into(), specialization: vec![32, 2] },
         windows: windows
             .map(|(((slot, size), binding), index)| Window {
                 slot: *slot,

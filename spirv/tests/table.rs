@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use dml_core::Capabilities;
 use dml_core::capabilities::Limit;
-use dml_core::kernel::{Feature, KernelDescription, KernelModule, PushField};
+use dml_core::kernel::{Feature, KernelDescription, KernelModule, PushField, Shared};
 use dml_core::plan::MAX_PUSH_CONSTANT_BYTES;
 use dml_spirv::element_wise::{
     AccessPattern, ElementFormula, ElementWise, KernelOperand, MAX_INPUTS,
@@ -15,7 +15,7 @@ const SPIRV_MAGIC: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
 
 #[test]
 fn names_are_unique_and_spirv_is_spirv() {
-    let names: BTreeSet<&str> = kernels::ALL.iter().map(|variant| variant.name).collect();
+    let names: BTreeSet<&str> = kernels::ALL.iter().map(|variant| &*variant.name).collect();
     assert_eq!(names.len(), kernels::ALL.len());
     for variant in kernels::ALL {
         assert!(variant.spirv.starts_with(&SPIRV_MAGIC), "{}", variant.name);
@@ -42,7 +42,7 @@ fn no_kernel_binds_more_than_every_device_takes() {
     let (program, output) = (ElementFormula::default(), operand);
     let linked = ElementWise { program, inputs, output, second: None, outer_dimensions: 0 }
         .variant(NativeTypes::NONE);
-    for variant in kernels::ALL.iter().copied().chain([linked]) {
+    for variant in kernels::ALL.iter().copied().map(Shared::Static).chain([linked.clone()]) {
         for (limit, needed) in variant.needed_limits() {
             assert!(needed <= limits.get(limit), "{}: {}", variant.name, limit.name());
         }
@@ -54,7 +54,7 @@ fn no_kernel_binds_more_than_every_device_takes() {
 #[test]
 fn no_kernel_needs_an_optional_feature() {
     for variant in kernels::ALL {
-        assert_eq!(variant.required_features, [], "{}", variant.name);
+        assert_eq!(*variant.required_features, [], "{}", variant.name);
     }
 }
 
@@ -86,18 +86,24 @@ fn a_variant_is_identified_by_what_it_is() {
     assert_eq!(one, &kernels::DIAGONAL_SCATTER_B8);
     assert_ne!(one, &kernels::DIAGONAL_SCATTER_B16);
     const OTHER: &[PushField] = &[PushField::word("other", 0)];
-    let it = *one.description();
-    assert_eq!(one, &KernelModule::new(KernelDescription { host: &|_| Ok(()), ..it }));
+    let it = || one.description().clone();
+    assert_eq!(
+        one,
+        &KernelModule::new(KernelDescription { host: Shared::Static(&|_| Ok(())), ..it() })
+    );
     let others = [
-        KernelDescription { name: "other", ..it },
-        KernelDescription { spirv: kernels::DIAGONAL_SCATTER_B16.spirv, ..it },
-        KernelDescription { entry_point: "other", ..it },
-        KernelDescription { bindings: &[], ..it },
-        KernelDescription { push_fields: OTHER, ..it },
-        KernelDescription { uniform_binding: Some(1), ..it },
-        KernelDescription { specialization_constants: &[], ..it },
-        KernelDescription { required_features: &[Feature::ShaderInt64], ..it },
-        KernelDescription { required_limits: &[(Limit::MaxPushConstantsSize, 1)], ..it },
+        KernelDescription { name: "other".into(), ..it() },
+        KernelDescription { spirv: kernels::DIAGONAL_SCATTER_B16.spirv.clone(), ..it() },
+        KernelDescription { entry_point: "other", ..it() },
+        KernelDescription { bindings: vec![].into(), ..it() },
+        KernelDescription { push_fields: OTHER, ..it() },
+        KernelDescription { uniform_binding: Some(1), ..it() },
+        KernelDescription { specialization_constants: &[], ..it() },
+        KernelDescription { required_features: vec![Feature::ShaderInt64].into(), ..it() },
+        KernelDescription {
+            required_limits: vec![(Limit::MaxPushConstantsSize, 1)].into(),
+            ..it()
+        },
     ];
     others.into_iter().for_each(|other| assert_ne!(one, &KernelModule::new(other)));
 }
@@ -108,7 +114,7 @@ fn identities_are_all_different_and_the_same_again() {
     assert_eq!(all.len(), kernels::ALL.len());
     for variant in kernels::ALL {
         // What the compiler has computed, computed again.
-        let again = KernelModule::new(*variant.description());
+        let again = KernelModule::new(variant.description().clone());
         assert_eq!(again.identity(), variant.identity(), "{}", variant.name);
     }
 }

@@ -158,7 +158,10 @@ fn dispatch(
     let variant = kernel.variant(element_width);
     let access = variant.bindings[0].access;
     Step::Dispatch(Dispatch {
-        kernel: KernelKey { variant, specialization: specialization(variant, local_size) },
+        kernel: KernelKey {
+            variant: variant.into(),
+            specialization: specialization(variant, local_size),
+        },
         windows: vec![Window { slot: OUTPUT, range: 0..size as u64, access, base_word_at: 0 }],
         push_constants,
         uniform: None,

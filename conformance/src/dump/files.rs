@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use dml::core::capabilities::{Features, with_float_modes};
-use dml::core::kernel::{KernelModule, PushField};
+use dml::core::kernel::{KernelModule, PushField, Shared};
 use dml::core::plan::{Access, Dispatch, Window};
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub(super) struct Folder {
     /// Features that the device has enabled.
     features: Features,
     /// The kernels that have a file, with its path.
-    kernels: Vec<(&'static KernelModule, String)>,
+    kernels: Vec<(Shared<KernelModule>, String)>,
 }
 
 /// When the bytes of a file were in a buffer.
@@ -85,7 +85,7 @@ impl Folder {
     ) -> Result<(), DumpError> {
         let Dispatched { dispatch, replay, expected } = dispatched;
         let folder = dispatch_folder(number);
-        let spirv = self.kernel(dispatch.kernel.variant)?;
+        let spirv = self.kernel(&dispatch.kernel.variant)?;
         let form = DispatchForm::new(dispatch, spirv);
         let mut text = serde_json::to_string_pretty(&form).unwrap_or_default();
         text.push('\n');
@@ -122,8 +122,8 @@ impl Folder {
     }
 
     /// The path of a kernel's SPIR-V, as the driver is given it.
-    fn kernel(&mut self, kernel: &'static KernelModule) -> Result<String, DumpError> {
-        if let Some((_, path)) = self.kernels.iter().find(|(known, _)| *known == kernel) {
+    fn kernel(&mut self, kernel: &Shared<KernelModule>) -> Result<String, DumpError> {
+        if let Some((_, path)) = self.kernels.iter().find(|(known, _)| known == kernel) {
             return Ok(path.clone());
         }
         let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '.';
@@ -135,7 +135,7 @@ impl Folder {
         let words = with_float_modes(&words, self.features);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.write(&path, &bytes)?;
-        self.kernels.push((kernel, path.clone()));
+        self.kernels.push((kernel.clone(), path.clone()));
         Ok(path)
     }
 }
@@ -174,7 +174,7 @@ fn part<'b>(bytes: &'b [u8], range: &Range<u64>) -> &'b [u8] {
 /// The contents of `dispatch.json`.
 #[derive(Serialize)]
 struct DispatchForm {
-    kernel: &'static str,
+    kernel: String,
     /// Relative to the folder of the dump.
     spirv: String,
     entry_point: &'static str,
@@ -213,7 +213,7 @@ struct BindingForm {
 
 impl DispatchForm {
     fn new(dispatch: &Dispatch, spirv: String) -> Self {
-        let kernel = dispatch.kernel.variant;
+        let kernel = &dispatch.kernel.variant;
         let values = dispatch.kernel.specialization.iter();
         let constant = |(constant, value): (&dml::core::kernel::SpecializationConstant, &u32)| {
             ConstantForm { id: constant.id, name: constant.name, value: *value }
@@ -230,7 +230,7 @@ impl DispatchForm {
             range: [window.range.start, window.range.end],
         };
         Self {
-            kernel: kernel.name,
+            kernel: kernel.name.to_string(),
             spirv,
             entry_point: kernel.entry_point,
             groups: dispatch.groups,

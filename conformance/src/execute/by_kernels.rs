@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use dml::core::Strategy;
-use dml::core::kernel::KernelModule;
+use dml::core::kernel::{KernelModule, Shared};
 use dml::core::plan::{Plan, Step};
 use dml_reference::Case as CornerCase;
 
@@ -74,18 +74,18 @@ pub(crate) fn kernel_strategy(compiled: &dyn Executable, corner: &CornerCase) ->
 
 /// The kernels that a plan dispatches for the case, each as a number that is the same in every process.
 pub(super) fn kernels(plan: &Plan, corner: &CornerCase) -> BTreeSet<u64> {
-    dispatched(plan, corner).map(number).collect()
+    dispatched(plan, corner).map(|it| number(&it)).collect()
 }
 
 /// Whether the plan dispatches kernels for the case whose results may differ between devices.
 pub(crate) fn is_fused(plan: &Plan, corner: &CornerCase) -> bool {
-    dispatched(plan, corner).any(dml_ops::is_fused)
+    dispatched(plan, corner).any(|it| dml_ops::is_fused(&it))
 }
 
-fn dispatched(plan: &Plan, corner: &CornerCase) -> impl Iterator<Item = &'static KernelModule> {
+fn dispatched(plan: &Plan, corner: &CornerCase) -> impl Iterator<Item = Shared<KernelModule>> {
     let executed = plan.exec_with(&corner.aliases()).unwrap_or_default();
     let kernel = |step: &Step| match step {
-        Step::Dispatch(dispatch) => Some(dispatch.kernel.variant),
+        Step::Dispatch(dispatch) => Some(dispatch.kernel.variant.clone()),
         _ => None,
     };
     let kernels: Vec<_> = plan.init.iter().chain(executed.iter()).filter_map(kernel).collect();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use dml::core::kernel::{KernelDescription, KernelModule};
+use dml::core::kernel::{KernelDescription, KernelModule, Shared};
 use dml::core::plan::{InPlace, Plan, Step};
 use dml::core::{Error, Validated};
 use dml_conformance::execute::Lowering;
@@ -23,7 +23,7 @@ type Change = fn(&mut Module) -> usize;
 struct ChangedKernels {
     name: &'static str,
     change: Change,
-    made: Mutex<HashMap<&'static str, &'static KernelModule>>,
+    made: Mutex<HashMap<String, Shared<KernelModule>>>,
 }
 
 impl ChangedKernels {
@@ -31,23 +31,20 @@ impl ChangedKernels {
         Self { name, change, made: Mutex::default() }
     }
 
-    fn variant(&self, right: &'static KernelModule) -> &'static KernelModule {
+    fn variant(&self, right: &Shared<KernelModule>) -> Shared<KernelModule> {
         let mut made = self.made.lock().unwrap();
-        made.entry(right.name).or_insert_with(|| self.make(right))
+        made.entry(right.name.to_string()).or_insert_with(|| self.make(right)).clone()
     }
 
-    /// It lives as long as the program, as any kernel does.
-    fn make(&self, right: &'static KernelModule) -> &'static KernelModule {
-        let mut module = rspirv::dr::load_bytes(right.spirv).unwrap();
+    fn make(&self, right: &Shared<KernelModule>) -> Shared<KernelModule> {
+        let mut module = rspirv::dr::load_bytes(&right.spirv).unwrap();
         if (self.change)(&mut module) == 0 {
-            return right;
+            return right.clone();
         }
         let spirv: Vec<u8> = module.assemble().into_iter().flat_map(u32::to_le_bytes).collect();
-        Box::leak(Box::new(KernelModule::new(KernelDescription {
-            name: String::leak(format!("{}_{}", right.name, self.name)),
-            spirv: Vec::leak(spirv),
-            ..*right.description()
-        })))
+        let name = format!("{}_{}", right.name, self.name).into();
+        let like = right.description().clone();
+        KernelModule::new(KernelDescription { name, spirv: spirv.into(), ..like }).into()
     }
 }
 
@@ -57,7 +54,7 @@ impl Lowering for ChangedKernels {
         let in_place = plan.in_place.iter_mut().flat_map(InPlace::own_steps_mut);
         for step in plan.init.iter_mut().chain(&mut plan.exec).chain(in_place) {
             if let Step::Dispatch(dispatch) = step {
-                dispatch.kernel.variant = self.variant(dispatch.kernel.variant);
+                dispatch.kernel.variant = self.variant(&dispatch.kernel.variant);
             }
         }
         Ok(plan)

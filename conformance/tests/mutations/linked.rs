@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use dml::core::kernel::KernelModule;
+use dml::core::kernel::{KernelModule, Shared};
 use dml::core::plan::{InPlace, Plan, Step};
 use dml::core::{Capabilities, Error, Validated, validate};
 use dml_conformance::cases::{Case, Kind};
@@ -19,7 +19,7 @@ use rspirv::spirv::{Decoration, Op};
 
 use crate::{interpreter, on_every_device};
 
-fn kernels(plan: &mut Plan) -> impl Iterator<Item = &mut &'static KernelModule> {
+fn kernels(plan: &mut Plan) -> impl Iterator<Item = &mut Shared<KernelModule>> {
     let in_place = plan.in_place.iter_mut().flat_map(InPlace::own_steps_mut);
     plan.init.iter_mut().chain(&mut plan.exec).chain(in_place).filter_map(|step| match step {
         Step::Dispatch(dispatch) => Some(&mut dispatch.kernel.variant),
@@ -28,7 +28,7 @@ fn kernels(plan: &mut Plan) -> impl Iterator<Item = &mut &'static KernelModule> 
 }
 
 /// The cases with outputs at the highest level, with the kernels of their plans.
-static CASES: LazyLock<Vec<(Case, Vec<&'static KernelModule>)>> = LazyLock::new(|| {
+static CASES: LazyLock<Vec<(Case, Vec<Shared<KernelModule>>)>> = LazyLock::new(|| {
     let cases = crate::THOROUGH.iter().cloned();
     let with_kernels = |case: Case| {
         let operator = validate(&case.operator, case.level).unwrap();
@@ -36,7 +36,7 @@ static CASES: LazyLock<Vec<(Case, Vec<&'static KernelModule>)>> = LazyLock::new(
         let (tuning, transfer) = (Default::default(), TransferUse::Allowed);
         let target = Target { capabilities, tuning, transfer };
         let mut plan = dml_ops::lower(&operator, &target).unwrap();
-        let kernels = kernels(&mut plan).map(|kernel| *kernel).collect();
+        let kernels = kernels(&mut plan).map(|kernel| kernel.clone()).collect();
         (case, kernels)
     };
     cases.filter(|case| case.kind() == Kind::Outputs).map(with_kernels).collect()
@@ -47,7 +47,7 @@ struct Relinked<F>(F);
 
 impl<F: Fn(&mut ElementWise) + Sync> Relinked<F> {
     /// The wrong kernel; `None` for other kernels, and for kernels that stay the same.
-    fn instead(&self, kernel: &'static KernelModule) -> Option<&'static KernelModule> {
+    fn instead(&self, kernel: &KernelModule) -> Option<Shared<KernelModule>> {
         let (right, types) = ElementWise::of(kernel)?;
         let mut wrong = right.clone();
         (self.0)(&mut wrong);
@@ -59,7 +59,9 @@ impl<F: Fn(&mut ElementWise) + Sync> Lowering for Relinked<F> {
     fn lower(&self, operator: &Validated, target: &Target<'_>) -> Result<Plan, Error> {
         let mut plan = dml_ops::lower(operator, target)?;
         for kernel in kernels(&mut plan) {
-            *kernel = self.instead(kernel).unwrap_or(kernel);
+            if let Some(wrong) = self.instead(kernel) {
+                *kernel = wrong;
+            }
         }
         Ok(plan)
     }
@@ -107,7 +109,7 @@ fn a_wrong_class_of_strides_is_found() {
     for wrong in WRONG_ACCESSES {
         for width in ElementWidth::ALL {
             let relinked = Relinked(|kernel: &mut ElementWise| wrong.apply(width, kernel));
-            let differs = |kernels: &[&'static KernelModule]| {
+            let differs = |kernels: &[Shared<KernelModule>]| {
                 kernels.iter().any(|kernel| relinked.instead(kernel).is_some())
             };
             on_every_device(&relinked, |name, executor| {
@@ -132,7 +134,7 @@ fn every_function_in_the_place_of_another_is_found() {
     let mut known = BTreeMap::<&str, BTreeSet<String>>::new();
     for (case, kernels) in CASES.iter() {
         let names = kernels.iter().flat_map(|kernel| {
-            known.entry(kernel.name).or_insert_with(|| function_names(kernel)).clone()
+            known.entry(&kernel.name).or_insert_with(|| function_names(kernel)).clone()
         });
         for name in names.collect::<BTreeSet<String>>() {
             executing.entry(name).or_default().push(case);
@@ -196,10 +198,11 @@ fn contractable(module: &Module) -> (usize, usize) {
 #[test]
 fn nothing_that_is_executed_may_be_contracted_and_a_dropped_decoration_is_found() {
     let all = CASES.iter().flat_map(|(_, kernels)| kernels);
-    let kernels: BTreeMap<&str, &KernelModule> = all.map(|kernel| (kernel.name, *kernel)).collect();
+    let kernels: BTreeMap<&str, &KernelModule> =
+        all.map(|kernel| (&*kernel.name, &**kernel)).collect();
     let mut decorations = 0;
     for (name, kernel) in kernels {
-        let mut module = rspirv::dr::load_bytes(kernel.spirv).unwrap();
+        let mut module = rspirv::dr::load_bytes(&kernel.spirv).unwrap();
         let (rounded, found) = contractable(&module);
         assert_eq!(found, 0, "{name}");
         let is_decoration = |it: &rspirv::dr::Instruction| {

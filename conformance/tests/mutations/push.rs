@@ -34,7 +34,7 @@ impl Swap {
         let words = || (0..dispatch.push_constants.len() / 4).filter(|it| !is_base(dispatch, *it));
         let pairs = words().flat_map(|a| words().map(move |b| [a, b])).filter(|[a, b]| a < b);
         let differ = |pair: &[usize; 2]| word(dispatch, pair[0]) != word(dispatch, pair[1]);
-        let fields = fields(dispatch.kernel.variant);
+        let fields = fields(&dispatch.kernel.variant);
         let of_values = pairs.filter(differ).map(|words| Self { fields: fields.clone(), words });
         of_values.chain(Self::of_base_words(dispatch)).collect()
     }
@@ -45,12 +45,12 @@ impl Swap {
         let start = |at: usize| (dispatch.windows[at].slot, dispatch.windows[at].range.start);
         let places = (1..dispatch.windows.len()).filter(|at| start(0) != start(*at));
         let swap =
-            |at| Self { fields: fields(dispatch.kernel.variant), words: [base(0), base(at)] };
+            |at| Self { fields: fields(&dispatch.kernel.variant), words: [base(0), base(at)] };
         places.map(swap).collect()
     }
 
     fn apply(&self, dispatch: &mut Dispatch) {
-        if fields(dispatch.kernel.variant) != self.fields {
+        if fields(&dispatch.kernel.variant) != self.fields {
             return;
         }
         let [a, b] = self.words;

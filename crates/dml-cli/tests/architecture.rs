@@ -54,7 +54,7 @@ fn layouts(operator: &Validated) -> String {
 
 fn describe(dispatch: &Dispatch) -> String {
     let Dispatch { kernel, windows, push_constants, uniform, groups, .. } = dispatch;
-    let module = kernel.variant;
+    let module = &kernel.variant;
     let constants = module.specialization_constants.iter().zip(&kernel.specialization);
     let constants: Vec<String> =
         constants.map(|(it, value)| format!("{} = {value}", it.name)).collect();

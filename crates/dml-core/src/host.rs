@@ -94,16 +94,17 @@ fn run_dispatch(
     memory: &mut HostMemory,
     capabilities: &Capabilities,
 ) -> Result<(), HostError> {
-    let variant = dispatch.kernel.variant;
-    let (kernel, limits) = (variant.name, &capabilities.limits);
+    let variant = &dispatch.kernel.variant;
+    let limits = &capabilities.limits;
+    let kernel = || variant.name.to_string();
     let is_missing = |it: &&_| !capabilities.features.has(**it);
     if let Some(feature) = variant.required_features.iter().find(is_missing) {
-        return Err(HostError::MissingFeature { kernel, feature: *feature });
+        return Err(HostError::MissingFeature { kernel: kernel(), feature: *feature });
     }
     for (limit, needed) in variant.needed_limits() {
         let available = limits.get(limit);
         if needed > available {
-            return Err(HostError::Limit { kernel, limit, needed, available });
+            return Err(HostError::Limit { kernel: kernel(), limit, needed, available });
         }
     }
     let mut push_constants = dispatch.push_constants.clone();
@@ -112,7 +113,7 @@ fn run_dispatch(
         let buffer = bound(memory, window.slot)?;
         let placed = window.place(buffer.offset, limits.min_storage_buffer_offset_alignment);
         check_window_size(placed.size, limits)
-            .map_err(|reason| InvalidStep::Dispatch { kernel, reason })?;
+            .map_err(|reason| InvalidStep::Dispatch { kernel: kernel(), reason })?;
         let at = window.base_word_at as usize;
         push_constants[at..at + 4].copy_from_slice(&placed.base_word.to_le_bytes());
         descriptors.push(HostDescriptor {
@@ -132,7 +133,7 @@ fn run_dispatch(
     let specialization: Vec<_> =
         names.zip(dispatch.kernel.specialization.iter().copied()).collect();
     let mut context = HostDispatch {
-        kernel,
+        kernel: &variant.name,
         groups: dispatch.groups,
         specialization: &specialization,
         push_constants: &push_constants,

@@ -39,7 +39,7 @@ use crate::capabilities::Features;
 use crate::tensor::{TensorFlags, TensorLayout};
 use crate::types::Strategy;
 pub(crate) use check::check_window_size;
-use kernel::KernelModule;
+use kernel::{KernelModule, Shared};
 pub(crate) use slot::span;
 
 /// The most bytes of push constants of a dispatch, which every device supports (Vulkan's required limits,
@@ -101,7 +101,7 @@ pub struct Copy {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelKey {
     /// The compiled kernel.
-    pub variant: &'static KernelModule,
+    pub variant: Shared<KernelModule>,
     /// One value for each of the variant's specialization constants, in their order.
     pub specialization: Vec<u32>,
 }
@@ -304,11 +304,12 @@ impl Plan {
 
     /// The optional features that the plan's kernels need.
     pub fn required_features(&self) -> Features {
-        let features = |step: &Step| match step {
-            Step::Dispatch(dispatch) => dispatch.kernel.variant.required_features,
-            _ => &[],
-        };
-        self.steps().flat_map(features).copied().collect()
+        let dispatches = self.steps().filter_map(|step| match step {
+            Step::Dispatch(dispatch) => Some(dispatch),
+            _ => None,
+        });
+        let features = dispatches.flat_map(|it| it.kernel.variant.required_features.iter());
+        features.copied().collect()
     }
 
     /// Whether every step is a dispatch, so that buffers need no transfer usage.

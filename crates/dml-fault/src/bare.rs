@@ -189,7 +189,7 @@ fn pipeline(
     // SAFETY: the cache has no initial data.
     let cache =
         unsafe { device.create_pipeline_cache(&info, None) }.call("vkCreatePipelineCache")?;
-    let code = ash::util::read_spv(&mut std::io::Cursor::new(kernel.spirv))
+    let code = ash::util::read_spv(&mut std::io::Cursor::new(&kernel.spirv))
         .map_err(|error| internal(&error.to_string()))?;
     let info = vk::ShaderModuleCreateInfo::default().code(&code);
     // SAFETY: the code is that of a checked-in kernel.

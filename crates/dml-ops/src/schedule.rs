@@ -36,7 +36,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use dml_core::kernel::{KernelModule, can_run};
+use dml_core::kernel::{KernelModule, Shared, can_run};
 use dml_core::plan::{Divisions, InPlace, Plan, Slot, Step};
 use dml_core::{Error, Strategy};
 
@@ -315,11 +315,11 @@ impl<'a> Schedule<'a> {
     }
 
     /// Whether work groups share the rows that they scan or sort: the device prefers that, and can run the kernel.
-    fn shares_rows(&self, kernel: impl FnOnce() -> &'static KernelModule) -> bool {
+    fn shares_rows(&self, kernel: impl FnOnce() -> Shared<KernelModule>) -> bool {
         let tuning = self.target.tuning;
         let is_preferred =
             tuning.strategy.map_or(tuning.shared_tiles, |strategy| strategy == Strategy::RowGroups);
-        is_preferred && can_run(kernel(), self.target.capabilities)
+        is_preferred && can_run(&kernel(), self.target.capabilities)
     }
 
     fn extend(&mut self, field: &'static str, steps: Vec<Step>) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use dml_core::kernel::{KernelModule, SpecializationConstant, select};
+use dml_core::kernel::{KernelModule, Shared, SpecializationConstant, select};
 use dml_core::plan::KernelKey;
 use dml_core::{Capabilities, Error, Numerics, Tuning};
 use dml_spirv::{ElementWidth, Kernel, NativeTypes, transpose};
@@ -108,16 +108,16 @@ impl Target<'_> {
     }
 
     /// The variant of `kernel` to use here for elements of `element_width`.
-    pub fn variant(&self, kernel: &Kernel, element_width: ElementWidth) -> &'static KernelModule {
-        select(kernel.variants(element_width), self.capabilities)
+    pub fn variant(&self, kernel: &Kernel, element_width: ElementWidth) -> Shared<KernelModule> {
+        Shared::Static(*select(kernel.variants(element_width), self.capabilities))
     }
 
     /// The key of a kernel, with the best value here for each of its specialization constants. An unknown
     /// constant keeps the shader's value; a test checks that this project's kernels have none.
-    pub fn kernel_key(&self, variant: &'static KernelModule) -> KernelKey {
+    pub fn kernel_key(&self, variant: &Shared<KernelModule>) -> KernelKey {
         let constants = variant.specialization_constants.iter();
         let value = |it: &SpecializationConstant| self.value_of(it.name).unwrap_or(it.default);
-        KernelKey { variant, specialization: constants.map(value).collect() }
+        KernelKey { variant: variant.clone(), specialization: constants.map(value).collect() }
     }
 
     /// The value of a specialization constant, by its name in the shaders.
@@ -138,7 +138,7 @@ impl Target<'_> {
 
     /// The number of indices in a work group of `variant`: of each invocation, times the number of
     /// invocations. A kernel whose work group size is fixed has one index for each invocation.
-    pub(crate) fn group_length(&self, variant: &'static KernelModule) -> u32 {
+    pub(crate) fn group_length(&self, variant: &KernelModule) -> u32 {
         let has = |name| {
             variant
                 .specialization_constants
@@ -177,7 +177,7 @@ mod tests {
     }
 
     /// A kernel of each skeleton.
-    fn linked() -> impl Iterator<Item = &'static KernelModule> {
+    fn linked() -> impl Iterator<Item = Shared<KernelModule>> {
         let operand = KernelOperand { width: ElementWidth::B32, access: AccessPattern::Whole };
         (0..8).map(move |outer_dimensions| {
             let (program, inputs) = (ElementFormula::default(), vec![operand]);
@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn every_constant_of_every_kernel_is_given_a_value() {
         with_target(|target| {
-            for variant in kernels::ALL.iter().copied().chain(linked()) {
+            for variant in kernels::ALL.iter().copied().map(Shared::Static).chain(linked()) {
                 for constant in variant.specialization_constants {
-                    let (kernel, name) = (variant.name, constant.name);
+                    let (kernel, name) = (&variant.name, constant.name);
                     assert!(target.value_of(name).is_some(), "{kernel}: {name}");
                 }
             }
@@ -205,16 +205,16 @@ mod tests {
             [constant(0, "RUN_LENGTH"), constant(3, "OTHER"), constant(5, "LOCAL_SIZE")];
         let described = |count: usize| {
             let specialization_constants = Vec::leak(constants[..count].to_vec());
-            let like = *kernels::FILL_WORDS_B32.description();
+            let like = kernels::FILL_WORDS_B32.description().clone();
             let description = KernelDescription { specialization_constants, ..like };
-            &*Box::leak(Box::new(KernelModule::new(description)))
+            Shared::from(KernelModule::new(description))
         };
         with_target(|target| {
             let all = described(3);
-            assert_eq!(target.kernel_key(all).specialization, [16, 7, 32]);
-            assert_eq!(target.group_length(all), 16 * 32);
-            assert_eq!(target.kernel_key(described(0)).specialization, [0; 0]);
-            assert_eq!(target.group_length(described(0)), 1);
+            assert_eq!(target.kernel_key(&all).specialization, [16, 7, 32]);
+            assert_eq!(target.group_length(&all), 16 * 32);
+            assert_eq!(target.kernel_key(&described(0)).specialization, [0; 0]);
+            assert_eq!(target.group_length(&described(0)), 1);
         });
     }
 }

@@ -22,13 +22,13 @@ mod worked_shapes;
 /// The offset of tensors, so that they do not start at a descriptor's alignment.
 const MOVED: u64 = 64;
 
-/// The kind of a step; for a dispatch, the name of its kernel.
+/// The kind of a step; for a dispatch, the name of its kernel. A test may leak names.
 pub(crate) fn kind(step: &Step) -> &'static str {
     match step {
         Step::Fill(_) => "fill",
         Step::Update(_) => "update",
         Step::Copy(_) => "copy",
-        Step::Dispatch(dispatch) => dispatch.kernel.variant.name,
+        Step::Dispatch(dispatch) => dispatch.kernel.variant.name.to_string().leak(),
     }
 }
 

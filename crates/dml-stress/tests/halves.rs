@@ -11,7 +11,7 @@ use common::each_device;
 use common::run::{Run, packed, word};
 use dml::vk::{Device, DeviceType};
 use dml_core::capabilities::{Feature, required_features};
-use dml_core::kernel::{KernelDescription, KernelModule};
+use dml_core::kernel::{KernelDescription, KernelModule, Shared};
 use dml_reference::Random;
 use dml_spirv::element_wise::{
     AccessPattern, DIMENSIONS, ElementFormula, ElementWise, FunctionCall, KernelOperand,
@@ -98,7 +98,7 @@ impl Conversion {
         &self,
         device: &Device,
         numbers: &[u32],
-        variant: impl Fn(&ElementWise) -> &'static KernelModule,
+        variant: impl Fn(&ElementWise) -> Shared<KernelModule>,
     ) -> Vec<[u32; 2]> {
         let run = run_of(self.function, numbers);
         let found = run.by(device, variant(&run.kernel));
@@ -136,7 +136,7 @@ fn halves_and_singles_around_them_are_converted_alike_by_every_kernel_of_a_devic
 }
 
 /// The kernel that counts on subnormal halves, without saying so.
-fn without_promise(kernel: &ElementWise) -> &'static KernelModule {
+fn without_promise(kernel: &ElementWise) -> Shared<KernelModule> {
     const KEEPS_SUBNORMALS: [u32; 2] = [4464, 4459];
     let all = NativeTypes { float16: Float16::All, ..NativeTypes::NONE };
     let words = kernel.spirv(all);
@@ -156,11 +156,9 @@ fn without_promise(kernel: &ElementWise) -> &'static KernelModule {
     assert!(spirv.len() < words.len());
     let features: Vec<Feature> = required_features(&spirv).unwrap().iter().collect();
     let bytes: Vec<u8> = spirv.into_iter().flat_map(u32::to_le_bytes).collect();
-    Box::leak(Box::new(KernelModule::new(KernelDescription {
-        spirv: bytes.leak(),
-        required_features: features.leak(),
-        ..*kernel.variant(all).description()
-    })))
+    let like = kernel.variant(all).description().clone();
+    let (spirv, required_features) = (bytes.into(), features.into());
+    KernelModule::new(KernelDescription { spirv, required_features, ..like }).into()
 }
 
 #[test]

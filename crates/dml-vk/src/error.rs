@@ -69,7 +69,7 @@ pub enum Error {
     #[error("kernel {kernel}: needs {}, not enabled on this device", join(features))]
     MissingFeatures {
         /// The kernel variant.
-        kernel: &'static str,
+        kernel: String,
         /// The missing features.
         features: Vec<Feature>,
     },

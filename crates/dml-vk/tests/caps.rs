@@ -116,7 +116,7 @@ fn kernels_keep_the_lowered_limits() {
         assert_eq!(error.to_string(), expected);
     });
     let with_shared_memory = |device: &Device| {
-        let step = changed(ramp(OUT, 0..256, 1), |it| it.kernel.variant = &SHARED);
+        let step = changed(ramp(OUT, 0..256, 1), |it| it.kernel.variant = (&*SHARED).into());
         try_compile(device, plan(256, vec![step])).map(drop)
     };
     each_device_under(limited(Limit::MaxComputeSharedMemorySize, 4095), |device| {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::kernels::{RAMP, changed, leaked, plan, ramp};
+use common::kernels::{RAMP, changed, plan, ramp};
 use common::{bind, buffer, each_device, each_device_with, execute, try_compile, words};
 use dml_core::CapabilityCap;
 use dml_core::capabilities::{ApiVersion, Enabling, Feature, Features};
@@ -94,13 +94,13 @@ fn an_older_version_takes_features_from_their_extensions() {
 #[test]
 fn a_kernel_whose_features_are_not_enabled_is_refused() {
     each_device_under(CapabilityCap::NONE.without_features(), |device| {
-        let required_features = &[Feature::ShaderInt64, Feature::StorageBuffer8BitAccess];
-        let variant = leaked(KernelDescription {
-            name: "needs_features",
-            required_features,
-            ..*RAMP.description()
+        let required_features = vec![Feature::ShaderInt64, Feature::StorageBuffer8BitAccess];
+        let variant = KernelModule::new(KernelDescription {
+            name: "needs_features".into(),
+            required_features: required_features.into(),
+            ..RAMP.description().clone()
         });
-        let step = changed(ramp(OUT, 0..256, 0), |it| it.kernel.variant = variant);
+        let step = changed(ramp(OUT, 0..256, 0), |it| it.kernel.variant = variant.into());
         let error = try_compile(device, plan(256, vec![step])).unwrap_err();
         assert!(error.is_unsupported());
         assert_eq!(
@@ -112,15 +112,19 @@ fn a_kernel_whose_features_are_not_enabled_is_refused() {
 }
 
 /// RAMP, where it also declares a capability of SPIR-V, and says nothing of it.
-fn declaring(capability: u32) -> &'static KernelModule {
+fn declaring(capability: u32) -> KernelModule {
     let (header, rest) = RAMP.spirv.split_at(20);
     let instruction = [2 << 16 | 17, capability].map(u32::to_le_bytes).concat();
-    let spirv = Vec::leak([header, &instruction, rest].concat());
-    leaked(KernelDescription { name: "declares", spirv, ..*RAMP.description() })
+    let spirv = [header, &instruction, rest].concat().into();
+    KernelModule::new(KernelDescription {
+        name: "declares".into(),
+        spirv,
+        ..RAMP.description().clone()
+    })
 }
 
 fn compile_declaring(device: &Device, capability: u32) -> Result<CompiledOperator, Error> {
-    let step = changed(ramp(OUT, 0..256, 1), |it| it.kernel.variant = declaring(capability));
+    let step = changed(ramp(OUT, 0..256, 1), |it| it.kernel.variant = declaring(capability).into());
     try_compile(device, plan(256, vec![step]))
 }
 

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::kernels::{
-    RAMP, SUM, changed, copy, fill, leaked, plan, ramp, ramp_of_size_in, requirement, sum,
+    RAMP, SUM, changed, copy, fill, plan, ramp, ramp_of_size_in, requirement, sum,
 };
 use common::{
     buffer, buffer_with, compile, each_device, execute, run, try_bind, try_compile,
     try_compile_both, words,
 };
 use dml_core::capabilities::Limit;
-use dml_core::kernel::{KernelDescription, KernelModule};
+use dml_core::kernel::{KernelDescription, KernelModule, Shared};
 use dml_core::plan::{Copy, CopyRegion, Divisions, KernelKey, Plan, Slot, Step, Update};
 use dml_vk::{
     BindingTable, Bindings, Buffer, BufferBinding, BufferUsage, CompileInput, CompiledOperator,
@@ -326,12 +326,12 @@ fn one_table_is_recorded_many_times() {
 fn kernels_keep_the_limits_of_the_device() {
     each_device(|device| {
         let limits = &device.capabilities().limits;
-        let with_size = |variant, size| {
-            let kernel = KernelKey { variant, specialization: vec![size] };
+        let with_size = |variant: &Shared<KernelModule>, size| {
+            let kernel = KernelKey { variant: variant.clone(), specialization: vec![size] };
             let step = changed(ramp(OUT, 0..256, 1), |it| it.kernel = kernel);
             try_compile(device, plan(256, vec![step]))
         };
-        let refused = |variant, size, needed: u64, limit: Limit| {
+        let refused = |variant: &Shared<KernelModule>, size, needed: u64, limit: Limit| {
             let error = with_size(variant, size).unwrap_err();
             assert!(error.is_unsupported());
             let (name, available) = (limit.name(), limits.get(limit));
@@ -348,22 +348,23 @@ fn kernels_keep_the_limits_of_the_device() {
         for (axes, limit) in axes {
             let variant = ramp_of_size_in(axes);
             let size = u32::try_from(limits.get(limit)).unwrap();
-            with_size(variant, size.min(most)).unwrap();
-            refused(variant, size + 1, u64::from(size) + 1, limit);
+            with_size(&variant, size.min(most)).unwrap();
+            refused(&variant, size + 1, u64::from(size) + 1, limit);
         }
         let size = most.isqrt() + 1;
         let needed = u64::from(size).pow(2);
         let square = ramp_of_size_in([true, true, false]);
-        refused(square, size, needed, Limit::MaxComputeWorkGroupInvocations);
+        refused(&square, size, needed, Limit::MaxComputeWorkGroupInvocations);
     });
 }
 
 #[test]
 fn two_kernels_of_one_name_are_two_pipelines() {
     each_device(|device| {
-        let named = |step, of: &'static KernelModule| {
-            let variant = leaked(KernelDescription { name: "one name", ..*of.description() });
-            changed(step, |it| it.kernel.variant = variant)
+        let named = |step, of: &KernelModule| {
+            let like = of.description().clone();
+            let variant = KernelModule::new(KernelDescription { name: "one name".into(), ..like });
+            changed(step, |it| it.kernel.variant = variant.into())
         };
         let first = named(ramp(OUT, 0..256, 5), &RAMP);
         let second = named(sum((OUT, 256..512), (OUT, 0..256)), &SUM);

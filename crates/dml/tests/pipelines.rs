@@ -74,9 +74,11 @@ fn operators() -> Vec<AbstractOperator> {
 }
 
 /// The kernels of a plan: their names and the bytes of their modules.
-fn kernels(plan: &Plan) -> impl Iterator<Item = (&'static str, usize)> {
+fn kernels(plan: &Plan) -> impl Iterator<Item = (String, usize)> {
     plan.steps().filter_map(|step| match step {
-        Step::Dispatch(it) => Some((it.kernel.variant.name, it.kernel.variant.spirv.len())),
+        Step::Dispatch(it) => {
+            Some((it.kernel.variant.name.to_string(), it.kernel.variant.spirv.len()))
+        }
         _ => None,
     })
 }
@@ -123,7 +125,7 @@ fn make_pipelines(index: usize) {
     let device = Device::on_with(&physical, &options()).unwrap();
     let operators = operators();
     let before = peak_memory();
-    let mut largest = (0, "none");
+    let mut largest = (0, "none".to_owned());
     for operator in operators {
         let peak = peak_memory();
         let compiled = device.compile(operator).unwrap();

@@ -5,25 +5,26 @@
 use dml::profiles::all;
 use dml_core::capabilities::{Enabling, Feature};
 use dml_core::host::{HostDispatch, HostError};
-use dml_core::kernel::{KernelDescription, KernelModule, select};
+use dml_core::kernel::{KernelDescription, KernelModule, Shared, select};
 
 fn nothing(_: &mut HostDispatch<'_>) -> Result<(), HostError> {
     Ok(())
 }
 
-fn made_up(required_features: &'static [Feature]) -> &'static KernelModule {
-    Box::leak(Box::new(KernelModule::new(KernelDescription {
-        name: required_features.first().map_or("plain", |it| it.name()),
-        spirv: &[],
+fn made_up(required_features: Vec<Feature>) -> Shared<KernelModule> {
+    KernelModule::new(KernelDescription {
+        name: required_features.first().map_or("plain", |it| it.name()).into(),
+        spirv: Vec::new().into(),
         entry_point: "main",
-        bindings: &[],
+        bindings: Vec::new().into(),
         push_fields: &[],
         uniform_binding: None,
         specialization_constants: &[],
-        required_features,
-        required_limits: &[],
-        host: &nothing,
-    })))
+        required_features: required_features.into(),
+        required_limits: Vec::new().into(),
+        host: Shared::Static(&nothing),
+    })
+    .into()
 }
 
 /// Of two variants, of which one needs a feature, each device gets the best one that it supports.
@@ -32,7 +33,7 @@ fn every_device_gets_the_variant_that_it_can_run() {
     let used = Feature::ALL.into_iter().filter(|it| it.enabling() == Enabling::WhereOffered);
     let mut better = 0;
     for feature in used {
-        let variants = [made_up(vec![feature].leak()), made_up(&[])];
+        let variants = [made_up(vec![feature]), made_up(Vec::new())];
         for profile in all().unwrap() {
             let device = profile.cap.alone();
             let has = device.features.has(feature);

@@ -99,7 +99,7 @@ fn element_wise(from: DataType, to: DataType, sizes: [u32; 3]) -> Vec<AbstractOp
 
 /// The kernels of the operators' plans, by name and address: a newly linked kernel has another
 /// address.
-fn kernels(device: &Device, sizes: &[[u32; 3]]) -> BTreeSet<(&'static str, usize)> {
+fn kernels(device: &Device, sizes: &[[u32; 3]]) -> BTreeSet<(String, usize)> {
     let types = [
         (DataType::Float32, DataType::Float16),
         (DataType::Float16, DataType::Int8),
@@ -114,8 +114,8 @@ fn kernels(device: &Device, sizes: &[[u32; 3]]) -> BTreeSet<(&'static str, usize
         let compiled = device.compile(operator).unwrap();
         for step in compiled.vulkan().plan().steps() {
             if let Step::Dispatch(dispatch) = step {
-                let kernel = dispatch.kernel.variant;
-                kernels.insert((kernel.name, std::ptr::from_ref(kernel).addr()));
+                let kernel = &*dispatch.kernel.variant;
+                kernels.insert((kernel.name.to_string(), std::ptr::from_ref(kernel).addr()));
             }
         }
     }
@@ -131,7 +131,7 @@ fn a_new_shape_of_an_element_wise_operator_links_and_compiles_nothing() {
         assert!(linked.len() >= 60 && made >= linked.len(), "{} kernels", linked.len());
         let shapes = [[5, 32, 128], [7, 16, 48], [9, 11, 13], [3, 21, 99], [1, 83, 91]];
         let again = kernels(device, &shapes);
-        assert_eq!(again.difference(&linked).collect::<Vec<_>>(), Vec::<&(&str, usize)>::new());
+        assert_eq!(again.difference(&linked).collect::<Vec<_>>(), Vec::<&(String, usize)>::new());
         assert_eq!(device.vulkan().pipeline_count(), made);
     });
 }

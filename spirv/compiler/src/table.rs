@@ -66,7 +66,7 @@ fn imports(intent: &Intent, variants: &[Variant]) -> String {
     let mut kernel = BTreeSet::from(["KernelModule"]);
     let has_kernels = variants.iter().any(|variant| is_kernel(intent, variant));
     if has_kernels {
-        kernel.extend(["KernelDescription", "are_same_fields"]);
+        kernel.extend(["KernelDescription", "Shared", "are_same_fields"]);
     }
     if variants.iter().any(|variant| !variant.reflection.push_fields.is_empty()) {
         kernel.insert("PushField");
@@ -81,7 +81,11 @@ fn imports(intent: &Intent, variants: &[Variant]) -> String {
     if variants.iter().any(|variant| !variant.reflection.required_features.is_empty()) {
         kernel.insert("Feature");
     }
-    let mut text = import("dml_core::kernel", &kernel);
+    let mut text = String::new();
+    if has_kernels {
+        text.push_str("use std::borrow::Cow;\n\n");
+    }
+    text += &import("dml_core::kernel", &kernel);
     if has_bindings {
         text.push_str("use dml_core::plan::Access;\n");
     }
@@ -130,15 +134,17 @@ fn push_variant(text: &mut String, variant: &Variant) {
     let _ = writeln!(text, "\n/// `{kernel_name}` for {element_width} elements.");
     let _ = writeln!(text, "pub static {}: KernelModule =", upper(name));
     text.push_str("    KernelModule::new(KernelDescription {\n");
-    let _ = writeln!(text, "        name: \"{name}\",");
-    let _ = writeln!(text, "        spirv: include_bytes!(\"../compiled/{name}.spv\"),");
+    let _ = writeln!(text, "        name: Cow::Borrowed(\"{name}\"),");
+    let spirv = format!("include_bytes!(\"../compiled/{name}.spv\")");
+    let _ = writeln!(text, "        spirv: Cow::Borrowed({spirv}),");
     let _ = writeln!(text, "        entry_point: \"{}\",", ENTRY_POINT);
-    push_line(text, INDENT, "bindings: &", &bindings.collect::<Vec<_>>(), ",");
+    push_line(text, INDENT, "bindings: Cow::Borrowed(&", &bindings.collect::<Vec<_>>(), "),");
     push_interface(text, reflection);
-    push_line(text, INDENT, "required_features: &", &features.collect::<Vec<_>>(), ",");
+    let features: Vec<_> = features.collect();
+    push_line(text, INDENT, "required_features: Cow::Borrowed(&", &features, "),");
     // Sizes of work groups are specialized.
-    let _ = writeln!(text, "        required_limits: &[],");
-    let _ = writeln!(text, "        host: &twins::{kernel_name}::{element_width},");
+    let _ = writeln!(text, "        required_limits: Cow::Borrowed(&[]),");
+    let _ = writeln!(text, "        host: Shared::Static(&twins::{kernel_name}::{element_width}),");
     text.push_str("    });\n");
     // Twin and shader must agree on the push constants, or nothing compiles.
     let _ = writeln!(
@@ -264,8 +270,7 @@ mod tests {
         let binding = |binding| Binding { binding, access: "ReadWrite".to_owned() };
         long.reflection.bindings = (0..3).map(binding).collect();
         let text = table(&[("copy", kernel(&["b32"]))], &[long]);
-        let broken =
-            "bindings: &[\n            KernelBinding { binding: 0, access: Access::ReadWrite },";
+        let broken = "bindings: Cow::Borrowed(&[\n            KernelBinding { binding: 0, access: Access::ReadWrite },";
         assert!(text.contains(broken), "{text}");
     }
 }

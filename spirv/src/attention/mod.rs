@@ -5,7 +5,7 @@ mod host;
 
 use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 
 use crate::NativeTypes;
 use crate::element_wise::{
@@ -299,8 +299,8 @@ impl Attention {
         joining.bodies(types).into_iter().chain(own).collect()
     }
 
-    /// The kernel as plans name it, which may use `types`, linked at the first call and never given up.
-    pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
+    /// The kernel as plans name it, which may use `types`, linked if nobody has it now.
+    pub fn variant(&self, types: NativeTypes) -> Shared<KernelModule> {
         LINKED.get((self.clone(), types), |(it, _)| it.module(types))
     }
 

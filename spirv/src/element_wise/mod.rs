@@ -13,7 +13,7 @@ mod size;
 
 use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 
 use crate::NativeTypes;
 use crate::kernels;
@@ -100,9 +100,9 @@ impl ElementWise {
         with_float_modes(&linked, types.float16.modes())
     }
 
-    /// The kernel as plans name it, which may use `types`, linked at the first call. Kernels are never freed: their
-    /// number grows with programs and classes of strides, not with shapes.
-    pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
+    /// The kernel as plans name it, which may use `types`, linked if nobody has it now. The number of kernels grows
+    /// with programs and classes of strides, not with shapes.
+    pub fn variant(&self, types: NativeTypes) -> Shared<KernelModule> {
         // Spaces with one skeleton have one kernel.
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
         LINKED.get((kernel, types), |(it, _)| it.module(types))

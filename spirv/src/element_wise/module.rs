@@ -1,12 +1,12 @@
 //! The [`KernelModule`] of a linked kernel, as plans name it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use dml_core::capabilities::{Limit, required_features, work_group};
-use dml_core::host::{HostDispatch, HostError};
-use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule};
+use dml_core::host::HostKernel;
+use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule, Shared};
 use dml_core::plan::Access as Touch;
 
 use super::OUTPUT_BINDING;
@@ -19,15 +19,12 @@ pub(crate) struct LinkedKernel {
     pub(crate) name: String,
     pub(crate) spirv: Vec<u32>,
     pub(crate) skeleton: &'static Source,
-    pub(crate) host: Box<Host>,
+    /// The kernel's twin on the host.
+    pub(crate) host: Box<HostKernel>,
 }
 
-/// The kernel's twin on the host.
-type Host = dyn Fn(&mut HostDispatch<'_>) -> Result<(), HostError> + Send + Sync;
-
 impl LinkedKernel {
-    /// The module, which is never freed. `access` is the kernel's access to the output. Index generators have no
-    /// binding.
+    /// The module. `access` is the kernel's access to the output. Index generators have no binding.
     pub(crate) fn module(self, inputs: &[KernelOperand], access: Touch) -> KernelModule {
         let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != AccessPattern::Index);
         let inputs = inputs.map(|(binding, _)| KernelBinding { binding, access: Touch::Read });
@@ -35,7 +32,7 @@ impl LinkedKernel {
         self.module_with(inputs.chain([output]).collect())
     }
 
-    /// The module, which is never freed, with these bindings.
+    /// The module, with these bindings.
     pub(crate) fn module_with(self, bindings: Vec<KernelBinding>) -> KernelModule {
         let features =
             required_features(&self.spirv).expect("what was linked is SPIR-V of known needs");
@@ -52,38 +49,57 @@ impl LinkedKernel {
         let of_features = features.iter().map(|feature| format!(" {feature}"));
         let name = [self.name].into_iter().chain(of_features).collect::<String>();
         KernelModule::new(KernelDescription {
-            name: String::leak(name),
-            spirv: Vec::leak(spirv),
+            name: name.into(),
+            spirv: spirv.into(),
             entry_point: "main",
-            bindings: Vec::leak(bindings),
+            bindings: bindings.into(),
             push_fields: interface.push_fields,
             uniform_binding: interface.uniform_binding,
             specialization_constants: interface.specialization_constants,
-            required_features: Vec::leak(features.iter().collect()),
-            required_limits: Vec::leak(limits),
-            host: Box::leak(self.host),
+            required_features: features.iter().collect(),
+            required_limits: limits,
+            host: Shared::Counted(Arc::from(self.host)),
         })
     }
 }
 
-/// Kernels that have been linked, by what they were linked for. Kernels are never freed: their number grows with
-/// programs and classes of strides, not with shapes.
-pub(crate) struct LinkedKernels<K>(LazyLock<Mutex<HashMap<K, &'static KernelModule>>>);
+/// Kernels that have been linked, by what they were linked for. A kernel is freed with its last user, but for those
+/// that were linked last: planning asks for kernels that it then does not choose.
+pub(crate) struct LinkedKernels<K>(LazyLock<Mutex<Linked<K>>>);
+
+/// The most bytes of SPIR-V that the kernels which were linked last are kept for.
+const RECENT_BYTES: usize = 256 << 10;
+
+struct Linked<K> {
+    kernels: HashMap<K, Weak<KernelModule>>,
+    /// The kernels that were linked last, oldest first, at most [`RECENT_BYTES`].
+    recent: VecDeque<Arc<KernelModule>>,
+    recent_bytes: usize,
+}
 
 impl<K: Eq + Hash> LinkedKernels<K> {
     /// No kernels yet.
     pub(crate) const fn new() -> Self {
-        Self(LazyLock::new(Mutex::default))
+        Self(LazyLock::new(|| {
+            let (kernels, recent, recent_bytes) = Default::default();
+            Mutex::new(Linked { kernels, recent, recent_bytes })
+        }))
     }
 
-    /// The kernel for `key`, which `link` links at the first call.
+    /// The kernel for `key`, which `link` links if nobody has it now.
     pub(crate) fn get(
         &self,
         key: K,
         link: impl FnOnce(&K) -> KernelModule,
-    ) -> &'static KernelModule {
+    ) -> Shared<KernelModule> {
         let mut linked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        linked.entry(key).or_insert_with_key(|key| Box::leak(Box::new(link(key))))
+        let known = linked.kernels.get(&key).and_then(Weak::upgrade);
+        Shared::Counted(known.unwrap_or_else(|| {
+            let kernel = Arc::new(link(&key));
+            linked.kernels.insert(key, Arc::downgrade(&kernel));
+            linked.keep(&kernel);
+            kernel
+        }))
     }
 
     /// What `kernel` was linked for; `None` if it is not one of these.
@@ -92,7 +108,22 @@ impl<K: Eq + Hash> LinkedKernels<K> {
         K: Clone,
     {
         let linked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        linked.iter().find(|(_, it)| std::ptr::eq(**it, kernel)).map(|(key, _)| key.clone())
+        let mut all = linked.kernels.iter();
+        all.find(|(_, it)| std::ptr::eq(it.as_ptr(), kernel)).map(|(key, _)| key.clone())
+    }
+}
+
+impl<K> Linked<K> {
+    /// Keeps a kernel that was linked now, and frees those that were linked before and that nobody uses.
+    fn keep(&mut self, kernel: &Arc<KernelModule>) {
+        self.recent_bytes += kernel.spirv.len();
+        self.recent.push_back(Arc::clone(kernel));
+        while self.recent_bytes > RECENT_BYTES
+            && let Some(oldest) = self.recent.pop_front()
+        {
+            self.recent_bytes -= oldest.spirv.len();
+        }
+        self.kernels.retain(|_, it| it.strong_count() > 0);
     }
 }
 
@@ -108,4 +139,47 @@ pub(crate) fn operands(inputs: &[KernelOperand], output: KernelOperand) -> Strin
     let operand = |it: &KernelOperand| format!("{:?} {:?}", it.width, it.access).to_lowercase();
     let inputs: Vec<String> = inputs.iter().map(operand).collect();
     format!("({}) {}", inputs.join(", "), operand(&output))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::FILL_WORDS_B32;
+
+    /// Kernels of which four are recent.
+    fn kernel(number: &u32) -> KernelModule {
+        KernelModule::new(KernelDescription {
+            name: format!("kernel {number}").into(),
+            spirv: vec![0; RECENT_BYTES / 4].into(),
+            ..FILL_WORDS_B32.description().clone()
+        })
+    }
+
+    fn downgrade(kernel: &Shared<KernelModule>) -> Weak<KernelModule> {
+        match kernel {
+            Shared::Counted(kernel) => Arc::downgrade(kernel),
+            Shared::Static(_) => panic!("linked kernels are counted"),
+        }
+    }
+
+    #[test]
+    fn kernels_are_freed_with_their_last_user_but_for_those_that_were_linked_last() {
+        static KERNELS: LinkedKernels<u32> = LinkedKernels::new();
+        let used = KERNELS.get(100, kernel);
+        let all: Vec<_> = (0..20).map(|at| downgrade(&KERNELS.get(at, kernel))).collect();
+        let live = || all.iter().map(Weak::strong_count).collect::<Vec<_>>();
+        assert_eq!(live(), [[0; 16].as_slice(), &[1; 4]].concat());
+        // A kernel that somebody uses is not linked again, and is found by what it was linked for.
+        assert_eq!(KERNELS.get(100, |_| panic!("linked twice")), used);
+        assert_eq!(KERNELS.key(&used), Some(100));
+        assert_eq!(KERNELS.get(19, |_| panic!("linked twice")).name, "kernel 19");
+        assert_eq!(KERNELS.get(0, kernel).name, "kernel 0");
+        let last_user = downgrade(&used);
+        drop(used);
+        assert_eq!(last_user.strong_count(), 0);
+        // Keys of freed kernels are dropped.
+        assert_eq!(KERNELS.0.lock().unwrap().kernels.len(), 5);
+        KERNELS.get(1, kernel);
+        assert_eq!(KERNELS.0.lock().unwrap().kernels.len(), 4);
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use dml_core::host::{HostDispatch, HostError};
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 use dml_core::plan::Access as Touch;
 use half::f16;
 
@@ -57,7 +57,7 @@ impl CooperativeRecord {
 }
 
 /// The kernel. Rows are at binding 0, columns at 1, and the sums at the binding of an element-wise kernel's output.
-pub fn cooperative() -> &'static KernelModule {
+pub fn cooperative() -> Shared<KernelModule> {
     static MODULE: LazyLock<KernelModule> = LazyLock::new(|| {
         let skeleton = &kernels::PRODUCT_COOPERATIVE;
         let (name, spirv) = (skeleton.name.to_owned(), link::link(skeleton, &[]));
@@ -65,7 +65,7 @@ pub fn cooperative() -> &'static KernelModule {
         let linked = LinkedKernel { name, spirv, skeleton, host: Box::new(run) };
         linked.module(&[input; 2], Touch::Write)
     });
-    &MODULE
+    Shared::Static(&MODULE)
 }
 
 const ROWS_AT: usize = 0;

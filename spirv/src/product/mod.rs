@@ -7,7 +7,7 @@ mod host;
 mod record;
 
 use dml_core::host::HostDispatch;
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 use dml_core::plan::Access as Touch;
 
 use crate::element_wise::{AccessPattern, KernelOperand, LinkedKernel, LinkedKernels};
@@ -212,7 +212,7 @@ impl Tile {
 /// another rounds both.
 pub fn is_fused(kernel: &KernelModule) -> bool {
     let fused = Product::all().filter(|it| it.arithmetic == Arithmetic::FusedFloats);
-    kernel.name.starts_with("product_") && fused.into_iter().any(|it| it.variant() == kernel)
+    kernel.name.starts_with("product_") && fused.into_iter().any(|it| *it.variant() == *kernel)
 }
 
 impl Product {
@@ -248,8 +248,8 @@ impl Product {
         }
     }
 
-    /// The kernel as plans name it, linked at the first call and never freed.
-    pub fn variant(self) -> &'static KernelModule {
+    /// The kernel as plans name it, linked if nobody has it now.
+    pub fn variant(self) -> Shared<KernelModule> {
         LINKED.get(self, |_| self.module())
     }
 

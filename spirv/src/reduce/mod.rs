@@ -9,7 +9,7 @@ mod sums;
 
 use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 
 use crate::NativeTypes;
 use crate::element_wise::{
@@ -221,8 +221,8 @@ impl Reduce {
         self.joining().bodies(types).into_iter().chain(own).chain(size).collect()
     }
 
-    /// The kernel as plans name it, which may use `types`, linked at the first call and never freed.
-    pub fn variant(&self, types: NativeTypes) -> &'static KernelModule {
+    /// The kernel as plans name it, which may use `types`, linked if nobody has it now.
+    pub fn variant(&self, types: NativeTypes) -> Shared<KernelModule> {
         let kernel = Self { outer_dimensions: self.skeleton_dimensions(), ..self.clone() };
         LINKED.get((kernel, types), |(it, _)| it.module(types))
     }

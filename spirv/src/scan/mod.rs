@@ -4,7 +4,7 @@ mod host;
 mod record;
 
 use dml_core::host::HostDispatch;
-use dml_core::kernel::{KernelBinding, KernelModule};
+use dml_core::kernel::{KernelBinding, KernelModule, Shared};
 use dml_core::plan::Access as Touch;
 
 use crate::NativeTypes;
@@ -65,8 +65,8 @@ impl Scan {
         link::link(self.skeleton(), &[("join", self.join(types))])
     }
 
-    /// The kernel as plans name it, which may use `types`, linked at the first call and never freed.
-    pub fn variant(self, types: NativeTypes) -> &'static KernelModule {
+    /// The kernel as plans name it, which may use `types`, linked if nobody has it now.
+    pub fn variant(self, types: NativeTypes) -> Shared<KernelModule> {
         // For states of one number, elements and states are read alike.
         let kernel = Self { begins: self.begins && self.is_of_pairs(), ..self };
         LINKED.get((kernel, types), |_| kernel.module(types))

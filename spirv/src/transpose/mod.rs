@@ -6,7 +6,7 @@ mod record;
 use std::sync::LazyLock;
 
 use dml_core::host::HostDispatch;
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 use dml_core::plan::Access as Touch;
 
 use crate::element_wise::{AccessPattern, KernelOperand, LinkedKernel};
@@ -61,15 +61,15 @@ impl Transpose {
         link::link(self.skeleton(), &[])
     }
 
-    /// The kernel as plans name it, linked at the first call and never freed.
-    pub fn variant(self) -> &'static KernelModule {
+    /// The kernel as plans name it, linked at the first call.
+    pub fn variant(self) -> Shared<KernelModule> {
         let at = ElementWidth::ALL.iter().position(|it| *it == self.width);
-        &Self::modules()[at.expect("a width of elements that kernels write")]
+        Shared::Static(&Self::modules()[at.expect("a width of elements that kernels write")])
     }
 
     /// Whether `variant` is such a kernel.
-    pub fn is(variant: &'static KernelModule) -> bool {
-        Self::modules().as_ptr_range().contains(&std::ptr::from_ref(variant))
+    pub fn is(variant: &KernelModule) -> bool {
+        Self::modules().contains(variant)
     }
 
     fn modules() -> &'static [KernelModule; 4] {

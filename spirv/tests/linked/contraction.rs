@@ -61,7 +61,7 @@ fn fused_kernels_differ_from_exact_ones_in_what_may_be_contracted_alone() {
         assert!(instructions(&words).eq(instructions(&exact_words).filter(is_kept)), "{product:?}");
         assert!(words.len() < exact_words.len(), "{product:?}: nothing is decorated");
         assert_eq!(words[..5], exact_words[..5]);
-        let names = [exact, product].map(|it| it.variant().name);
+        let names = [exact, product].map(|it| it.variant().name.clone());
         assert!(names[1].contains(" fused") && !names[0].contains("fused"), "{names:?}");
         fused += 1;
     }

@@ -1,31 +1,33 @@
+use std::borrow::Cow;
+
 use super::*;
 use crate::capabilities::Limit;
 use crate::plan::kernel::{
-    KernelBinding, KernelDescription, KernelModule, PushField, SpecializationConstant,
+    KernelBinding, KernelDescription, KernelModule, PushField, Shared, SpecializationConstant,
 };
 use crate::plan::{Access, CopyRegion, Cost, KernelKey, Window};
 
 /// Writes the base word and the second push constant into the first two words of the window.
 static PROBE: KernelModule = KernelModule::new(KernelDescription {
-    name: "probe",
-    spirv: &[],
+    name: Cow::Borrowed("probe"),
+    spirv: Cow::Borrowed(&[]),
     entry_point: "main",
-    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
+    bindings: Cow::Borrowed(&[KernelBinding { binding: 0, access: Access::Write }]),
     push_fields: &[PushField::word("base_word", 0), PushField::word("value", 4)],
     uniform_binding: None,
     specialization_constants: &[SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 1 }],
-    required_features: &[],
-    required_limits: &[],
-    host: &|dispatch| {
+    required_features: Cow::Borrowed(&[]),
+    required_limits: Cow::Borrowed(&[]),
+    host: Shared::Static(&|dispatch| {
         let base = dispatch.push_word(0);
         dispatch.store(0, base, base)?;
         dispatch.store(0, base + 1, dispatch.push_word(1))
-    },
+    }),
 });
 
 fn probe(range: std::ops::Range<u64>) -> Dispatch {
     Dispatch {
-        kernel: KernelKey { variant: &PROBE, specialization: vec![1] },
+        kernel: KernelKey { variant: (&PROBE).into(), specialization: vec![1] },
         windows: vec![Window {
             slot: Slot::Output(0),
             range,
@@ -124,7 +126,7 @@ fn a_kernel_that_asks_for_more_than_the_device_has_is_reported() {
         let available = needed - 1;
         capabilities.limits = capabilities.limits.with(limit, available);
         let error = interpret(&[Step::Dispatch(probe(0..8))], &mut memory(8), &capabilities);
-        let kernel = "probe";
+        let kernel = "probe".to_owned();
         assert_eq!(error, Err(HostError::Limit { kernel, limit, needed, available }));
     }
 }

@@ -119,7 +119,7 @@ impl Step {
             // A copy within its slots has at most as many regions as these have bytes.
             Self::Copy(copy) => Ok(copy.check_with(aliases)?),
             Self::Dispatch(dispatch) => dispatch.check(limits).map_err(|reason| {
-                InvalidStep::Dispatch { kernel: dispatch.kernel.variant.name, reason }
+                InvalidStep::Dispatch { kernel: dispatch.kernel.variant.name.to_string(), reason }
             }),
         }
     }
@@ -127,7 +127,7 @@ impl Step {
 
 impl Dispatch {
     fn check(&self, limits: &Limits) -> Result<(), InvalidDispatch> {
-        let variant = self.kernel.variant;
+        let variant = &self.kernel.variant;
         let size = self.push_constants.len();
         let push_constants = (variant.push_constant_size() as usize).min(MAX_PUSH_CONSTANT_BYTES);
         for (what, given, accepted) in [

@@ -124,7 +124,7 @@ impl fmt::Display for Step {
             }
             Self::Dispatch(dispatch) => {
                 let [x, y, z] = dispatch.groups;
-                let name = dispatch.kernel.variant.name;
+                let name = &dispatch.kernel.variant.name;
                 let with = if dispatch.is_concurrent { ", at the same time" } else { "" };
                 write!(f, "dispatch {name} with {x}x{y}x{z} groups{with}")
             }

@@ -115,7 +115,7 @@ pub enum InvalidStep {
     #[error("{kernel}: {reason}")]
     Dispatch {
         /// The kernel.
-        kernel: &'static str,
+        kernel: String,
         /// Why the dispatch is refused.
         reason: InvalidDispatch,
     },

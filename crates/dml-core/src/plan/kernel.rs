@@ -1,11 +1,12 @@
 //! Compiled kernels, as plans and executors see them.
 //!
 //! The table of kernels is generated into `dml-spirv`; this module only defines its type. A plan
-//! refers to a `&'static KernelModule`, never to a name, so it cannot refer to a kernel that does
-//! not exist.
+//! refers to a [`Shared`] module, never to a name, so it cannot refer to a kernel that does not exist.
 
 mod identity;
+mod shared;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -16,6 +17,7 @@ use super::twin::HostKernel;
 pub use crate::capabilities::Feature;
 use crate::capabilities::{Capabilities, Limit};
 use identity::Identity;
+pub use shared::Shared;
 
 /// A storage buffer of descriptor set 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,16 +40,16 @@ pub struct SpecializationConstant {
 }
 
 /// A kernel's SPIR-V, its interface, and its requirements on the device.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct KernelDescription {
     /// The name in messages and tools, such as `copy_b32`: kernel and type family.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// SPIR-V in host byte order of a little-endian machine, a multiple of 4 bytes.
-    pub spirv: &'static [u8],
+    pub spirv: Cow<'static, [u8]>,
     /// The entry point.
     pub entry_point: &'static str,
     /// The storage buffers of set 0, by ascending binding number.
-    pub bindings: &'static [KernelBinding],
+    pub bindings: Cow<'static, [KernelBinding]>,
     /// The members of the push constant block, by ascending offset.
     pub push_fields: &'static [PushField],
     /// The binding number of the uniform block, if there is one: [`crate::plan::Dispatch::uniform`].
@@ -55,12 +57,12 @@ pub struct KernelDescription {
     /// The specialization constants, by ascending id.
     pub specialization_constants: &'static [SpecializationConstant],
     /// Optional Vulkan features without which the kernel may not be used.
-    pub required_features: &'static [Feature],
+    pub required_features: Cow<'static, [Feature]>,
     /// The least values of device limits that the work groups need, except those that depend on specialization
     /// constants.
-    pub required_limits: &'static [(Limit, u64)],
+    pub required_limits: Cow<'static, [(Limit, u64)]>,
     /// The kernel's twin: the same computation on the host.
-    pub host: HostKernel,
+    pub host: Shared<HostKernel>,
 }
 
 impl KernelDescription {
@@ -73,7 +75,7 @@ impl KernelDescription {
     }
 
     /// The least values of device limits that the kernel needs, for its work groups and its pipeline layout.
-    pub fn needed_limits(&self) -> impl Iterator<Item = (Limit, u64)> + use<> {
+    pub fn needed_limits(&self) -> impl Iterator<Item = (Limit, u64)> {
         let of_layout = [
             (Limit::MaxPushConstantsSize, self.push_constant_size().into()),
             (Limit::MaxPerStageDescriptorStorageBuffers, self.bindings.len() as u64),
@@ -89,10 +91,10 @@ impl KernelDescription {
 ///
 /// # Panics
 /// There are no variants.
-pub fn select(
-    variants: &[&'static KernelModule],
+pub fn select<'a, K: Deref<Target = KernelModule>>(
+    variants: &'a [K],
     capabilities: &Capabilities,
-) -> &'static KernelModule {
+) -> &'a K {
     let (last, better) = variants.split_last().expect("a kernel has a variant for every device");
     better.iter().find(|it| can_run(it, capabilities)).unwrap_or(last)
 }
@@ -169,30 +171,31 @@ mod tests {
         Ok(())
     }
 
-    const fn made_up(name: &'static str, required_features: &'static [Feature]) -> KernelModule {
+    const fn made_up(
+        name: &'static str,
+        required_features: &'static [Feature],
+        push_fields: &'static [PushField],
+    ) -> KernelModule {
         KernelModule::new(KernelDescription {
-            name,
-            spirv: &[],
+            name: Cow::Borrowed(name),
+            spirv: Cow::Borrowed(&[]),
             entry_point: "main",
-            bindings: &[],
-            push_fields: &[],
+            bindings: Cow::Borrowed(&[]),
+            push_fields,
             uniform_binding: None,
             specialization_constants: &[],
-            required_features,
-            required_limits: &[],
-            host: &nothing,
+            required_features: Cow::Borrowed(required_features),
+            required_limits: Cow::Borrowed(&[]),
+            host: Shared::Static(&nothing),
         })
     }
 
     static BEST: KernelModule =
-        made_up("best", &[Feature::ShaderFloat16, Feature::SubgroupShuffle]);
-    static GOOD: KernelModule = made_up("good", &[Feature::SubgroupShuffle]);
-    static LAST: KernelModule = made_up("last", &[]);
+        made_up("best", &[Feature::ShaderFloat16, Feature::SubgroupShuffle], &[]);
+    static GOOD: KernelModule = made_up("good", &[Feature::SubgroupShuffle], &[]);
+    static LAST: KernelModule = made_up("last", &[], &[]);
     /// Needs more than the 128 bytes of push constants that every device takes.
-    static LARGE: KernelModule = KernelModule::new(KernelDescription {
-        push_fields: &[PushField::word("far", 252)],
-        ..*made_up("large", &[]).description()
-    });
+    static LARGE: KernelModule = made_up("large", &[], &[PushField::word("far", 252)]);
 
     #[test]
     fn the_first_variant_that_a_device_can_run_is_selected() {
@@ -200,7 +203,7 @@ mod tests {
         let variants = [&BEST, &GOOD, &LAST];
         let has = |features: &[Feature]| {
             let features: Features = features.iter().copied().collect();
-            select(&variants, &Capabilities { features, ..least.clone() }).name
+            &*select(&variants, &Capabilities { features, ..least.clone() }).name
         };
         assert_eq!(has(&[Feature::ShaderFloat16, Feature::SubgroupShuffle]), "best");
         assert_eq!(has(&[Feature::SubgroupShuffle]), "good");
@@ -217,7 +220,8 @@ mod tests {
         for feature in Feature::ALL {
             let features = Features::ALL.with(feature, false);
             let device = Capabilities { features, ..Capabilities::vulkan_minimum() };
-            let selected = select(&[&BEST, &GOOD, &LAST], &device);
+            let variants = [&BEST, &GOOD, &LAST];
+            let selected = select(&variants, &device);
             let can_run = selected
                 .required_features
                 .iter()

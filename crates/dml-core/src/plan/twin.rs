@@ -6,8 +6,7 @@ use super::slot::{Access, Slot};
 use crate::capabilities::{Feature, Limit};
 
 /// A kernel's computation on the host: the twin of the shader of the same name.
-pub type HostKernel =
-    &'static (dyn Fn(&mut HostDispatch<'_>) -> Result<(), HostError> + Send + Sync);
+pub type HostKernel = dyn Fn(&mut HostDispatch<'_>) -> Result<(), HostError> + Send + Sync;
 
 /// An error of interpreting a plan. Each is a defect of the plan or of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +19,7 @@ pub enum HostError {
     #[error("{kernel}: needs {feature}, which is not enabled")]
     MissingFeature {
         /// The kernel.
-        kernel: &'static str,
+        kernel: String,
         /// The first missing feature.
         feature: Feature,
     },
@@ -28,7 +27,7 @@ pub enum HostError {
     #[error("{kernel}: {needed} exceeds {} ({available})", limit.name())]
     Limit {
         /// The kernel.
-        kernel: &'static str,
+        kernel: String,
         /// The device's limit.
         limit: Limit,
         /// The value that the kernel needs.
@@ -42,7 +41,7 @@ pub enum HostError {
     )]
     OutOfDescriptor {
         /// The kernel.
-        kernel: &'static str,
+        kernel: String,
         /// The binding number.
         binding: usize,
         /// The word's index.
@@ -69,7 +68,7 @@ pub(crate) struct HostDescriptor {
 #[derive(Debug)]
 pub struct HostDispatch<'a> {
     /// The kernel's name.
-    pub(crate) kernel: &'static str,
+    pub(crate) kernel: &'a str,
     pub(crate) groups: [u32; 3],
     /// The specialization constants by name.
     pub(crate) specialization: &'a [(&'static str, u32)],
@@ -143,7 +142,7 @@ impl HostDispatch<'_> {
             && (!wanted.writes() || descriptor.access.writes());
         if !allowed || u64::from(word) >= descriptor.words {
             return Err(HostError::OutOfDescriptor {
-                kernel: self.kernel,
+                kernel: self.kernel.to_owned(),
                 binding,
                 word,
                 words: descriptor.words,

@@ -43,7 +43,7 @@ pub struct NodeGroup {
     /// The number of steps, dispatches and transfers.
     pub steps: usize,
     /// The chosen kernels in dispatch order, each with the number of its dispatches in a row.
-    pub kernels: Vec<(&'static str, usize)>,
+    pub kernels: Vec<(String, usize)>,
 }
 
 /// A node that is not fused with its readers.
@@ -152,14 +152,14 @@ fn bytes_between(graph: &ValidatedGraph, alignment: u64) -> u64 {
 }
 
 /// The names of the kernels that steps dispatch.
-fn kernels(steps: Vec<&Step>) -> Vec<(&'static str, usize)> {
-    let mut kernels: Vec<(&'static str, usize)> = Vec::new();
+fn kernels(steps: Vec<&Step>) -> Vec<(String, usize)> {
+    let mut kernels: Vec<(String, usize)> = Vec::new();
     for step in steps {
         let Step::Dispatch(dispatch) = step else { continue };
-        let name = dispatch.kernel.variant.name;
+        let name = &dispatch.kernel.variant.name;
         match kernels.last_mut() {
-            Some((last, times)) if *last == name => *times += 1,
-            _ => kernels.push((name, 1)),
+            Some((last, times)) if last == name => *times += 1,
+            _ => kernels.push((name.to_string(), 1)),
         }
     }
     kernels

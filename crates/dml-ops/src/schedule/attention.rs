@@ -113,7 +113,7 @@ impl Schedule<'_> {
             passes: attention.passes,
         };
         let variant = kernel.variant(self.target.native_types());
-        if !can_run(variant, self.target.capabilities) {
+        if !can_run(&variant, self.target.capabilities) {
             return Ok(false);
         }
         if let (Some(window), Some(binding)) = (windows.last_mut(), variant.bindings.last()) {
@@ -126,7 +126,7 @@ impl Schedule<'_> {
         let count = heads * attention.queries.div_ceil(QUERIES);
         let push = PushConstants { count, ..Default::default() };
         let cost = Cost { operations: attention.operations(), bytes };
-        dispatches.push_groups(variant, &windows, &push, Some(block), 1, cost)?;
+        dispatches.push_groups(&variant, &windows, &push, Some(block), 1, cost)?;
         self.strategy = Strategy::RowGroups;
         self.add_dispatches(dispatches)?;
         Ok(true)

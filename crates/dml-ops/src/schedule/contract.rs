@@ -183,7 +183,7 @@ impl Schedule<'_> {
             windows.extend(zeros.windows(&views));
             windows.push(window(SUMS, Touch::ReadWrite, PushConstants::BASE_WORD_OF_OUTPUT_AT));
             let cost = sums.cost(&part, &views, record.goes_on);
-            dispatches.push_with_block(kernel.variant(), &windows, &push, Some(block), cost)?;
+            dispatches.push_with_block(&kernel.variant(), &windows, &push, Some(block), cost)?;
         }
         self.add_dispatches(dispatches)
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use dml_core::Error;
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 use dml_core::plan::{Cost, Dispatch, Slot, Step, Window};
 use dml_spirv::element_wise::{DIMENSIONS, QUAD};
 use dml_spirv::twins::PushBlock;
@@ -112,7 +112,7 @@ impl<'a> Dispatches<'a> {
     /// [`MAX_STEPS`] dispatches.
     pub(crate) fn push(
         &mut self,
-        variant: &'static KernelModule,
+        variant: &Shared<KernelModule>,
         windows: &[Window],
         push: &impl PushBlock,
         cost: Cost,
@@ -126,7 +126,7 @@ impl<'a> Dispatches<'a> {
     /// As [`Self::push`].
     pub(crate) fn push_with_block(
         &mut self,
-        variant: &'static KernelModule,
+        variant: &Shared<KernelModule>,
         windows: &[Window],
         push: &impl PushBlock,
         uniform: Option<Range<u64>>,
@@ -142,7 +142,7 @@ impl<'a> Dispatches<'a> {
     /// As [`Self::push`].
     pub(crate) fn push_groups(
         &mut self,
-        variant: &'static KernelModule,
+        variant: &Shared<KernelModule>,
         windows: &[Window],
         push: &impl PushBlock,
         uniform: Option<Range<u64>>,

@@ -82,7 +82,7 @@ impl Schedule<'_> {
             };
             let windows = [window, constants_window.clone()];
             let cost = cost::of_writing(push.count, width.bytes());
-            dispatches.push(variant, &windows, &push, cost)?;
+            dispatches.push(&variant, &windows, &push, cost)?;
         }
         Ok(dispatches.into_steps())
     }

@@ -117,7 +117,7 @@ fn dispatch(
     let block = record.words(kernel.skeleton_dimensions());
     let variant = kernel.variant(dispatches.target().native_types());
     let work = Work { count: record.quads(), operations, of_a_group: None };
-    piece.dispatch(variant, &block, work, dispatches, constants)
+    piece.dispatch(&variant, &block, work, dispatches, constants)
 }
 
 impl Schedule<'_> {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use dml_core::Error;
+use dml_core::kernel::Shared;
 use dml_core::plan::{Fill, Slot, Step, Update, Window};
 use dml_spirv::twins::fill_words::PushConstants;
 use dml_spirv::{ElementWidth, kernels};
@@ -82,12 +83,12 @@ fn push_words(
     count: u32,
     pattern: u32,
 ) -> Result<(), Error> {
-    let variant = &kernels::FILL_WORDS_B32;
+    let variant = Shared::Static(&kernels::FILL_WORDS_B32);
     let access = variant.bindings[0].access;
     let base_word_at = PushConstants::BASE_WORD_AT;
     let window = Window { slot: Slot::Output(0), range, access, base_word_at };
     let push = PushConstants { count, pattern, ..Default::default() };
-    dispatches.push(variant, &[window], &push, cost::of_writing(count, 4))
+    dispatches.push(&variant, &[window], &push, cost::of_writing(count, 4))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use dml_core::Error;
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 use dml_core::plan::{Access as Touch, Cost, Slot, Window};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
@@ -132,7 +132,7 @@ impl<'a> Piece<'a> {
     /// Adds the dispatch of a kernel.
     pub(super) fn dispatch(
         &self,
-        variant: &'static KernelModule,
+        variant: &Shared<KernelModule>,
         block: &[u32],
         Work { count, operations, of_a_group }: Work,
         dispatches: &mut Dispatches<'_>,

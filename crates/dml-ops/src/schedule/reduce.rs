@@ -335,7 +335,7 @@ impl Schedule<'_> {
             && (is_whole || piece.are_neighbours())
             && has_groups(target, piece.inner());
         let group = may_share.then(|| kernel(Form::Group));
-        let group = group.filter(|group| can_run(group.variant(types), target.capabilities));
+        let group = group.filter(|group| can_run(&group.variant(types), target.capabilities));
         let kernel = group.unwrap_or(alone);
         let block = record.words(kernel.skeleton_dimensions());
         let of_a_group = kernel.form.rows_of_a_group(blocks);
@@ -348,7 +348,7 @@ impl Schedule<'_> {
         let of_rows = record.rows().saturating_mul(reduction.last.steps.len() as u64);
         let operations = of_elements.saturating_add(of_rows);
         let work = Work { count: record.rows(), operations, of_a_group };
-        piece.dispatch(kernel.variant(types), &block, work, dispatches, &mut self.constants)
+        piece.dispatch(&kernel.variant(types), &block, work, dispatches, &mut self.constants)
     }
 }
 

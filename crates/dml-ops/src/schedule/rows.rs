@@ -111,14 +111,14 @@ impl Schedule<'_> {
             let kernel = Rows { phases, inputs, output, form, outer_dimensions, quads };
             let block = record.words(kernel.skeleton_dimensions());
             let variant = kernel.variant(self.target.native_types());
-            if !can_run(variant, self.target.capabilities) {
+            if !can_run(&variant, self.target.capabilities) {
                 return Ok(false);
             }
             let of_rows = cost::elements(&piece.sizes);
             let operations = of_rows.saturating_mul(members.operations);
             let of_a_group = form.rows_of_a_group(blocks);
             let work = Work { count: record.rows(), operations, of_a_group };
-            piece.dispatch(variant, &block, work, &mut dispatches, &mut self.constants)?;
+            piece.dispatch(&variant, &block, work, &mut dispatches, &mut self.constants)?;
         }
         if form.rows_of_a_group(blocks).is_some() {
             self.strategy = Strategy::RowGroups;

@@ -131,7 +131,7 @@ impl Schedule<'_> {
             let bytes = operands.iter().map(|(it, _)| elements * u64::from(it.width.bytes())).sum();
             let joins = u64::from(record.passes().max(1)) * to.len() as u64;
             let cost = Cost { operations: elements.saturating_mul(joins), bytes };
-            dispatches.push_with_block(variant, &windows, &push, Some(block), cost)?;
+            dispatches.push_with_block(&variant, &windows, &push, Some(block), cost)?;
         }
         self.add_dispatches(dispatches)
     }

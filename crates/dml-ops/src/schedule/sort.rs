@@ -128,7 +128,7 @@ impl Schedule<'_> {
             operations: read.saturating_mul(record.comparisons().max(1).into()),
             bytes: (read + written) * u64::from(from.width.bytes()),
         };
-        dispatches.push_with_block(sort::sort(), &windows, &push, Some(block), cost)?;
+        dispatches.push_with_block(&sort::sort(), &windows, &push, Some(block), cost)?;
         self.add_dispatches(dispatches)
     }
 }

@@ -33,13 +33,13 @@ pub(super) fn dispatch(
     }
     let operations = cost::elements(&piece.sizes);
     let work = Work { count: record.count(kernel), operations, of_a_group: None };
-    piece.dispatch(kernel.variant(), &record.words(kernel), work, dispatches, constants)?;
+    piece.dispatch(&kernel.variant(), &record.words(kernel), work, dispatches, constants)?;
     Ok(true)
 }
 
 /// Whether one of the steps copies by tiles.
 pub(super) fn is_among(steps: &[Step]) -> bool {
-    let is_it = |it: &Step| matches!(it, Step::Dispatch(it) if Transpose::is(it.kernel.variant));
+    let is_it = |it: &Step| matches!(it, Step::Dispatch(it) if Transpose::is(&it.kernel.variant));
     steps.iter().any(is_it)
 }
 
@@ -47,7 +47,7 @@ pub(super) fn is_among(steps: &[Step]) -> bool {
 /// full in each direction.
 fn is_preferred(kernel: Transpose, record: &Record, target: &Target<'_>) -> bool {
     let is_half_full = |it: Dimension| it.size >= kernel.side() / 2;
-    if !can_run(kernel.variant(), target.capabilities) {
+    if !can_run(&kernel.variant(), target.capabilities) {
         return false;
     }
     match target.tuning.strategy {

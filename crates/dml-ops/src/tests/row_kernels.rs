@@ -13,6 +13,7 @@ use dml_core::{
 use dml_reference::Random;
 
 use crate::schedule::plan;
+use crate::tests::kind;
 use crate::{Target, TransferUse};
 
 /// A device that runs work groups of any size.
@@ -229,7 +230,7 @@ fn channels_of_a_power_of_two_elements_are_part_of_the_kernel() {
 fn kernels(plan: &Plan) -> Vec<(&'static str, u32)> {
     let dispatch = |step: &Step| match step {
         Step::Dispatch(it) => {
-            let name = it.kernel.variant.name;
+            let name = kind(step);
             Some((name.split(' ').next().unwrap_or(name), it.groups.iter().product()))
         }
         _ => None,

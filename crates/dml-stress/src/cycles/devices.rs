@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use dml::core::kernel::KernelModule;
+use dml::core::kernel::{KernelModule, Shared};
 use dml::core::plan::Step;
 use dml::core::{Strategy, Tuning, validate};
 use dml::ops::{Target, TransferUse, lower};
@@ -23,7 +23,7 @@ const SIZES: [u32; 2] = [33, 47];
 
 pub(super) fn run(place: &LoadDevice, count: u32, rows: &mut Rows) -> Result<()> {
     let kernel = kernel(place)?;
-    let bare = || Ok(dml_fault::device_cycle(place.index, kernel)?);
+    let bare = || Ok(dml_fault::device_cycle(place.index, &kernel)?);
     let runtime = || place.with_own_instance(|device| execute_once(&device));
     // Both before either is measured, because both load the same driver.
     for _ in 0..WARM_UP {
@@ -76,13 +76,13 @@ fn tuning() -> Tuning {
 }
 
 /// The kernel that the operator is executed with.
-fn kernel(place: &LoadDevice) -> Result<&'static KernelModule> {
+fn kernel(place: &LoadDevice) -> Result<Shared<KernelModule>> {
     let device = place.open()?;
     let operator = validate(&desc().into(), FeatureLevel::V6_4)?;
     let (capabilities, transfer) = (device.capabilities(), TransferUse::Allowed);
     let plan = lower(&operator, &Target { capabilities, tuning: tuning(), transfer })?;
     let kernel = plan.exec.iter().find_map(|step| match step {
-        Step::Dispatch(dispatch) => Some(dispatch.kernel.variant),
+        Step::Dispatch(dispatch) => Some(dispatch.kernel.variant.clone()),
         _ => None,
     });
     kernel.context("the plan has no dispatch")

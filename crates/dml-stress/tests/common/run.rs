@@ -2,7 +2,7 @@
 
 use dml::vk::{BindingTable, Bindings, Buffer, CompileInput, Device, Recorder};
 use dml_core::host::{HostBuffer, HostMemory, interpret};
-use dml_core::kernel::KernelModule;
+use dml_core::kernel::{KernelModule, Shared};
 use dml_core::plan::{
     Access as Touch, BindingRequirement, BoundAt, Cost, Dispatch, Divisions, KernelKey, Plan, Slot,
     Step as PlanStep, Window,
@@ -29,7 +29,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn plan(&self, variant: &'static KernelModule) -> Plan {
+    fn plan(&self, variant: Shared<KernelModule>) -> Plan {
         let window = |slot, bytes: &[u8], access, base_word_at| Window {
             slot,
             range: 0..bytes.len() as u64,
@@ -94,7 +94,7 @@ impl Run {
     }
 
     /// The output's bytes by a variant of the kernel; tensors start where descriptors may not.
-    pub(crate) fn by(&self, device: &Device, variant: &'static KernelModule) -> Vec<u8> {
+    pub(crate) fn by(&self, device: &Device, variant: Shared<KernelModule>) -> Vec<u8> {
         let input = CompileInput { plan: self.plan(variant), storage_only: None };
         let compiled = compile(device, input).unwrap();
         let inputs: Vec<Buffer> = self.inputs.iter().map(|input| buffer(device, input)).collect();

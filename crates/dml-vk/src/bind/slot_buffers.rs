@@ -108,7 +108,7 @@ impl<'a> SlotBuffers<'a> {
     }
 
     pub(crate) fn descriptors(&self, dispatch: &Dispatch) -> Result<Vec<Descriptor>> {
-        let bindings = dispatch.kernel.variant.bindings;
+        let bindings = &dispatch.kernel.variant.bindings;
         let descriptor = |(index, binding): (usize, &dml_core::kernel::KernelBinding)| {
             let (buffer, placed) = self.window(dispatch, index)?;
             let info = vk::DescriptorBufferInfo::default()

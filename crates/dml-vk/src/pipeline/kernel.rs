@@ -34,15 +34,15 @@ impl Pipeline {
         capabilities: &Capabilities,
         dump: &DumpFolder,
     ) -> Result<Self> {
-        let words = spirv_words(key.variant)?;
+        let words = spirv_words(&key.variant)?;
         check(key, &words, capabilities)?;
         let words = with_float_modes(&words, capabilities.features);
-        dump.write(key.variant, &words);
-        let layout = layouts.get(raw, key.variant)?;
+        dump.write(&key.variant, &words);
+        let layout = layouts.get(raw, &key.variant)?;
         let module = ShaderModule::new(raw, &words)?;
-        raw.set_name(module.handle, key.variant.name);
+        raw.set_name(module.handle, &key.variant.name);
         let handle = make_pipeline(raw, cache, key, &module, layout.handle)?;
-        raw.set_name(handle, key.variant.name);
+        raw.set_name(handle, &key.variant.name);
         Ok(Self { handle, layout, raw: Arc::clone(raw) })
     }
 }
@@ -87,7 +87,7 @@ fn make_pipeline(
     module: &ShaderModule<'_>,
     layout: vk::PipelineLayout,
 ) -> Result<vk::Pipeline> {
-    let variant = key.variant;
+    let variant = &key.variant;
     let entry_point = CString::new(variant.entry_point)
         .map_err(|_| Error::internal(format!("{}: NUL in its entry point", variant.name)))?;
     let entries: Vec<_> = variant
@@ -135,10 +135,10 @@ impl DumpFolder {
     /// Writes the SPIR-V that the driver gets for `variant`.
     fn write(&self, variant: &KernelModule, words: &[u32]) {
         let Some(folder) = &self.0 else { return };
-        let path = folder.join(file_name(variant.name));
+        let path = folder.join(file_name(&variant.name));
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         if let Err(error) = std::fs::write(&path, bytes) {
-            let (name, path) = (variant.name, path.display());
+            let (name, path) = (&variant.name, path.display());
             log::warn!("the kernel {name} could not be written to {path}: {error}");
         }
     }
@@ -163,7 +163,7 @@ fn file_name(kernel: &str) -> String {
 
 /// Whether the device can run the kernel with these specialization constants.
 fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<()> {
-    let variant = key.variant;
+    let variant = &key.variant;
     if key.specialization.len() != variant.specialization_constants.len() {
         return Err(Error::internal(format!("{}: wrong specialization count", variant.name)));
     }
@@ -173,7 +173,7 @@ fn check(key: &KernelKey, words: &[u32], capabilities: &Capabilities) -> Result<
     let missing = of_spirv.or(stated).without(capabilities.features);
     if missing != Features::NONE {
         let features = missing.iter().collect();
-        return Err(Error::MissingFeatures { kernel: variant.name, features });
+        return Err(Error::MissingFeatures { kernel: variant.name.to_string(), features });
     }
     let ids = variant.specialization_constants.iter().map(|constant| constant.id);
     let values = ids.zip(key.specialization.iter().copied()).collect();

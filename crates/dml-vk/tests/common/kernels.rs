@@ -2,12 +2,14 @@
 //!
 //! They are assembled from `tests/data/*.spvasm` with `spirv-as --target-env vulkan1.1`.
 
+use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use dml_core::Strategy;
 use dml_core::host::{HostDispatch, HostError};
 use dml_core::kernel::{
-    KernelBinding, KernelDescription, KernelModule, PushField, SpecializationConstant,
+    KernelBinding, KernelDescription, KernelModule, PushField, Shared, SpecializationConstant,
 };
 use dml_core::plan::{
     Access, BindingRequirement, BoundAt, Copy, CopyRegion, Cost, Dispatch, Divisions, Fill,
@@ -19,10 +21,10 @@ const LOCAL_SIZE: &[SpecializationConstant] =
 
 /// `data[base + i] = value + i`.
 pub static RAMP: KernelModule = KernelModule::new(KernelDescription {
-    name: "ramp",
-    spirv: include_bytes!("../data/ramp.spv"),
+    name: Cow::Borrowed("ramp"),
+    spirv: Cow::Borrowed(include_bytes!("../data/ramp.spv")),
     entry_point: "main",
-    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
+    bindings: Cow::Borrowed(&[KernelBinding { binding: 0, access: Access::Write }]),
     push_fields: &[
         PushField::word("base_word", 0),
         PushField::word("count", 4),
@@ -30,27 +32,29 @@ pub static RAMP: KernelModule = KernelModule::new(KernelDescription {
     ],
     uniform_binding: None,
     specialization_constants: LOCAL_SIZE,
-    required_features: &[],
-    required_limits: &[],
-    host: &ramp_on_host,
+    required_features: Cow::Borrowed(&[]),
+    required_limits: Cow::Borrowed(&[]),
+    host: Shared::Static(&ramp_on_host),
 });
 
 /// [`RAMP`] with 4 KiB of shared memory in each work group.
-pub static SHARED: KernelModule = KernelModule::new(KernelDescription {
-    name: "shared",
-    spirv: include_bytes!("../data/shared.spv"),
-    ..*RAMP.description()
+pub static SHARED: LazyLock<KernelModule> = LazyLock::new(|| {
+    KernelModule::new(KernelDescription {
+        name: "shared".into(),
+        spirv: include_bytes!("../data/shared.spv").into(),
+        ..RAMP.description().clone()
+    })
 });
 
 /// `to[to_base + i] += from[from_base + i]`.
 pub static SUM: KernelModule = KernelModule::new(KernelDescription {
-    name: "sum",
-    spirv: include_bytes!("../data/sum.spv"),
+    name: Cow::Borrowed("sum"),
+    spirv: Cow::Borrowed(include_bytes!("../data/sum.spv")),
     entry_point: "main",
-    bindings: &[
+    bindings: Cow::Borrowed(&[
         KernelBinding { binding: 0, access: Access::ReadWrite },
         KernelBinding { binding: 1, access: Access::Read },
-    ],
+    ]),
     push_fields: &[
         PushField::word("to_word", 0),
         PushField::word("from_word", 4),
@@ -58,9 +62,9 @@ pub static SUM: KernelModule = KernelModule::new(KernelDescription {
     ],
     uniform_binding: None,
     specialization_constants: LOCAL_SIZE,
-    required_features: &[],
-    required_limits: &[],
-    host: &sum_on_host,
+    required_features: Cow::Borrowed(&[]),
+    required_limits: Cow::Borrowed(&[]),
+    host: Shared::Static(&sum_on_host),
 });
 
 fn ramp_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
@@ -80,22 +84,18 @@ fn sum_on_host(kernel: &mut HostDispatch<'_>) -> Result<(), HostError> {
     Ok(())
 }
 
-/// A kernel that lives as long as the program, as all kernels do.
-pub fn leaked(description: KernelDescription) -> &'static KernelModule {
-    Box::leak(Box::new(KernelModule::new(description)))
-}
-
 /// [`RAMP`] with its specialization constant as the work group's size in the axes of x, y and z that are set,
 /// and 1 in the others.
-pub fn ramp_of_size_in(axes: [bool; 3]) -> &'static KernelModule {
+pub fn ramp_of_size_in(axes: [bool; 3]) -> Shared<KernelModule> {
     const OP_SPEC_CONSTANT_COMPOSITE: u32 = 51 | 6 << 16;
-    let mut words: Vec<u32> = super::words(RAMP.spirv);
+    let mut words: Vec<u32> = super::words(&RAMP.spirv);
     let at = words.iter().position(|word| *word == OP_SPEC_CONSTANT_COMPOSITE).unwrap();
     let [size, one] = [words[at + 3], words[at + 4]];
     let ids = axes.map(|has_size| if has_size { size } else { one });
     words[at + 3..at + 6].copy_from_slice(&ids);
     let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-    leaked(KernelDescription { spirv: Vec::leak(bytes), ..*RAMP.description() })
+    KernelModule::new(KernelDescription { spirv: bytes.into(), ..RAMP.description().clone() })
+        .into()
 }
 
 fn count(range: &Range<u64>) -> u32 {
@@ -103,7 +103,7 @@ fn count(range: &Range<u64>) -> u32 {
 }
 
 pub fn key(variant: &'static KernelModule) -> KernelKey {
-    KernelKey { variant, specialization: vec![64] }
+    KernelKey { variant: variant.into(), specialization: vec![64] }
 }
 
 /// Writes `value`, `value + 1`, ... over `range`.

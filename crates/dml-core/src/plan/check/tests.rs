@@ -1,4 +1,7 @@
-use super::super::kernel::{KernelBinding, KernelDescription, KernelModule};
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use super::super::kernel::{KernelBinding, KernelDescription, KernelModule, Shared};
 use super::super::{
     Access, Copy, CopyRegion, Cost, Divisions, Fill, InPlace, KernelKey, Update, Window,
 };
@@ -9,16 +12,16 @@ const OUT: Slot = Slot::Output(0);
 const IN: Slot = Slot::Input(0);
 
 static KERNEL: KernelModule = KernelModule::new(KernelDescription {
-    name: "kernel",
-    spirv: &[],
+    name: Cow::Borrowed("kernel"),
+    spirv: Cow::Borrowed(&[]),
     entry_point: "main",
-    bindings: &[KernelBinding { binding: 0, access: Access::Write }],
+    bindings: Cow::Borrowed(&[KernelBinding { binding: 0, access: Access::Write }]),
     push_fields: &[PushField::word("base_word", 0), PushField::word("value", 4)],
     uniform_binding: None,
     specialization_constants: &[],
-    required_features: &[],
-    required_limits: &[],
-    host: &|_| Ok(()),
+    required_features: Cow::Borrowed(&[]),
+    required_limits: Cow::Borrowed(&[]),
+    host: Shared::Static(&|_| Ok(())),
 });
 
 fn requirement(bound_at: BoundAt) -> Option<BindingRequirement> {
@@ -129,7 +132,7 @@ fn resources_are_whole_words() {
 fn a_dispatch_fits_its_kernel_and_the_device() {
     let window = Window { slot: OUT, range: 0..64, access: Access::Write, base_word_at: 0 };
     let good = Dispatch {
-        kernel: KernelKey { variant: &KERNEL, specialization: vec![] },
+        kernel: KernelKey { variant: (&KERNEL).into(), specialization: vec![] },
         windows: vec![window],
         push_constants: vec![0; 8],
         uniform: None,
@@ -156,7 +159,7 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
     for (change, expected) in changes {
         let mut dispatch = good.clone();
         change(&mut dispatch);
-        let expected = InvalidStep::Dispatch { kernel: "kernel", reason: expected };
+        let expected = InvalidStep::Dispatch { kernel: "kernel".to_owned(), reason: expected };
         assert_eq!(reason(Phase::Execution, Step::Dispatch(dispatch)), Some(expected));
     }
     let mut capabilities = Capabilities::vulkan_minimum();
@@ -170,16 +173,18 @@ fn a_dispatch_fits_its_kernel_and_the_device() {
 
 #[test]
 fn a_base_word_has_a_field_of_its_own() {
-    static TWO: KernelModule = KernelModule::new(KernelDescription {
-        bindings: &[KernelBinding { binding: 0, access: Access::Write }; 2],
-        push_fields: &[PushField { size: 8, ..PushField::word("base_words", 0) }],
-        ..*KERNEL.description()
+    static TWO: LazyLock<KernelModule> = LazyLock::new(|| {
+        KernelModule::new(KernelDescription {
+            bindings: vec![KernelBinding { binding: 0, access: Access::Write }; 2].into(),
+            push_fields: const { &[PushField { size: 8, ..PushField::word("base_words", 0) }] },
+            ..KERNEL.description().clone()
+        })
     });
     let window =
         |base_word_at| Window { slot: OUT, range: 0..64, access: Access::Write, base_word_at };
     let refused = |places: [u32; 2]| {
         let step = Step::Dispatch(Dispatch {
-            kernel: KernelKey { variant: &TWO, specialization: vec![] },
+            kernel: KernelKey { variant: (&*TWO).into(), specialization: vec![] },
             windows: places.map(window).into(),
             push_constants: vec![0; 8],
             uniform: None,
@@ -197,12 +202,16 @@ fn a_base_word_has_a_field_of_its_own() {
 
 #[test]
 fn a_uniform_block_is_the_kernel_s_and_where_every_device_takes_it() {
-    static BLOCK: KernelModule =
-        KernelModule::new(KernelDescription { uniform_binding: Some(1), ..*KERNEL.description() });
+    static BLOCK: LazyLock<KernelModule> = LazyLock::new(|| {
+        KernelModule::new(KernelDescription {
+            uniform_binding: Some(1),
+            ..KERNEL.description().clone()
+        })
+    });
     let window = Window { slot: OUT, range: 0..64, access: Access::Write, base_word_at: 0 };
     let made = |variant: &'static KernelModule, uniform: Option<Range<u64>>| {
         let step = Step::Dispatch(Dispatch {
-            kernel: KernelKey { variant, specialization: vec![] },
+            kernel: KernelKey { variant: variant.into(), specialization: vec![] },
             windows: vec![window.clone()],
             push_constants: vec![0; 8],
             uniform,

@@ -1,5 +1,7 @@
 //! The identity of a module, which can be computed at compile time.
 
+use std::borrow::Cow;
+
 use super::{Access, KernelDescription, PushField};
 
 /// FNV-1a of 128 bits. Modules are the project's own, so collisions are not an attack; among as many as a
@@ -14,15 +16,20 @@ impl Identity {
     /// The hash of everything that determines a pipeline and its layout. Every list and text is hashed with its
     /// length, so that no two descriptions give the same bytes.
     pub(super) const fn of(it: &KernelDescription) -> u128 {
+        let name = match &it.name {
+            Cow::Borrowed(name) => name,
+            Cow::Owned(name) => name.as_str(),
+        };
+        let bindings = slice(&it.bindings);
         let mut hash = Self(Self::OFFSET)
-            .text(it.name)
-            .bytes(it.spirv)
+            .text(name)
+            .bytes(slice(&it.spirv))
             .text(it.entry_point)
             .fields(it.push_fields)
-            .number(it.bindings.len() as u64);
+            .number(bindings.len() as u64);
         let mut at = 0;
-        while at < it.bindings.len() {
-            let binding = &it.bindings[at];
+        while at < bindings.len() {
+            let binding = &bindings[at];
             let access = match binding.access {
                 Access::Read => 0,
                 Access::Write => 1,
@@ -43,16 +50,17 @@ impl Identity {
             hash = hash.number(constant.default as u64);
             at += 1;
         }
-        hash = hash.number(it.required_features.len() as u64);
+        let (features, limits) = (slice(&it.required_features), slice(&it.required_limits));
+        hash = hash.number(features.len() as u64);
         at = 0;
-        while at < it.required_features.len() {
-            hash = hash.number(it.required_features[at] as u64);
+        while at < features.len() {
+            hash = hash.number(features[at] as u64);
             at += 1;
         }
-        hash = hash.number(it.required_limits.len() as u64);
+        hash = hash.number(limits.len() as u64);
         at = 0;
-        while at < it.required_limits.len() {
-            let (limit, needed) = it.required_limits[at];
+        while at < limits.len() {
+            let (limit, needed) = limits[at];
             hash = hash.number(limit as u64).number(needed);
             at += 1;
         }
@@ -90,6 +98,14 @@ impl Identity {
             at += 1;
         }
         Self(hash)
+    }
+}
+
+#[expect(clippy::ptr_arg, reason = "constants cannot dereference a Cow")]
+const fn slice<'a, T: Clone>(values: &'a Cow<'static, [T]>) -> &'a [T] {
+    match values {
+        Cow::Borrowed(values) => values,
+        Cow::Owned(values) => values.as_slice(),
     }
 }
 

@@ -73,9 +73,9 @@ fn target(capabilities: &Capabilities, tuning: Tuning) -> Target<'_> {
 }
 
 /// The names of the kernels that a plan dispatches.
-fn kernels(plan: &Plan) -> Vec<&'static str> {
+fn kernels(plan: &Plan) -> Vec<String> {
     let kernel = |step: &Step| match step {
-        Step::Dispatch(dispatch) => Some(dispatch.kernel.variant.name),
+        Step::Dispatch(dispatch) => Some(dispatch.kernel.variant.name.to_string()),
         _ => None,
     };
     plan.exec.iter().filter_map(kernel).collect()

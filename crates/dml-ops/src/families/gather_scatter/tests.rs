@@ -51,7 +51,7 @@ fn rows_of_quads_are_moved_as_such() {
         };
         let plan = lower_with(rows, Tuning::new(), TransferUse::StorageOnly);
         let Step::Dispatch(dispatch) = &plan.exec[0] else { panic!("{plan:?}") };
-        dispatch.kernel.variant.name
+        dispatch.kernel.variant.name.clone()
     };
     assert!(kernel(8).contains("b64 moved"), "{}", kernel(8));
     assert!(kernel(4).contains("b32 moved"), "{}", kernel(4));

@@ -10,12 +10,12 @@ use super::*;
 const SIZES: [[u32; 4]; 4] = [[2, 3, 40, 8], [1, 70, 130, 16], [3, 5, 200, 65], [2, 2, 9, 3]];
 
 /// The kernels of a graph on a GPU, whose results are checked against its operators one by one.
-fn kernels(form: TestGraph, result: Sized, what: &str) -> Vec<&'static str> {
+fn kernels(form: TestGraph, result: Sized, what: &str) -> Vec<String> {
     exact_and_fast(form, result, what).0
 }
 
 /// The same, and how many kernels have one pass over the keys with fast numerics.
-fn exact_and_fast(mut form: TestGraph, result: Sized, what: &str) -> (Vec<&'static str>, usize) {
+fn exact_and_fast(mut form: TestGraph, result: Sized, what: &str) -> (Vec<String>, usize) {
     form.0.output(result.0);
     let graph = valid(&form.0.finish());
     check(&graph, &mut Random::new(what), what);
@@ -26,7 +26,7 @@ fn exact_and_fast(mut form: TestGraph, result: Sized, what: &str) -> (Vec<&'stat
     let plans = vec![("for a GPU".to_owned(), plan)];
     graphs::check(&graph, &mut Random::new(what), &card, every_way::lowered, plans).expect(what);
     let kernels = explanation.parts.into_iter().flat_map(|part| part.kernels);
-    let kernels: Vec<&str> = kernels.map(|(name, _)| name).collect();
+    let kernels: Vec<String> = kernels.map(|(name, _)| name).collect();
     let fast = Target { tuning: tuning.with_numerics(Numerics::Fast), ..target };
     let (_, explanation) = compile_graph(&graph, &fast, WAYS[0]).unwrap();
     let names = explanation.parts.into_iter().flat_map(|part| part.kernels).map(|(name, _)| name);
@@ -35,7 +35,7 @@ fn exact_and_fast(mut form: TestGraph, result: Sized, what: &str) -> (Vec<&'stat
     (kernels, online)
 }
 
-fn are_one(kernels: &[&str], what: &str) {
+fn are_one(kernels: &[String], what: &str) {
     let is_one = matches!(kernels, [it] if it.starts_with("attention_"));
     assert!(is_one, "{what}: {kernels:?}");
 }

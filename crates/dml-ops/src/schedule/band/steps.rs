@@ -86,9 +86,9 @@ impl BandedOutput {
                 ..Default::default()
             };
             let base_word_at = diagonal_scatter::PushConstants::BASE_WORD_AT;
-            let window = output_window(variant, view.range, base_word_at);
+            let window = output_window(&variant, view.range, base_word_at);
             let cost = cost::of_writing(push.count, self.element_width.bytes());
-            dispatches.push(variant, &[window], &push, cost)?;
+            dispatches.push(&variant, &[window], &push, cost)?;
         }
         Ok(dispatches.into_steps())
     }
@@ -110,9 +110,9 @@ impl BandedOutput {
                 ..Default::default()
             };
             let base_word_at = diagonal_write::PushConstants::BASE_WORD_AT;
-            let window = output_window(variant, view.range, base_word_at);
+            let window = output_window(&variant, view.range, base_word_at);
             let cost = cost::of_writing(push.count, self.element_width.bytes());
-            dispatches.push(variant, &[window], &push, cost)?;
+            dispatches.push(&variant, &[window], &push, cost)?;
         }
         Ok(dispatches.into_steps())
     }
@@ -151,9 +151,9 @@ impl BandedOutput {
         };
         let variant = dispatches.target().variant(&kernels::DIAGONAL_BAND, self.element_width);
         let base_word_at = diagonal_band::PushConstants::BASE_WORD_AT;
-        let window = output_window(variant, view.range, base_word_at);
+        let window = output_window(&variant, view.range, base_word_at);
         let cost = cost::of_writing(push.count, self.element_width.bytes());
-        dispatches.push(variant, &[window], &push, cost)
+        dispatches.push(&variant, &[window], &push, cost)
     }
 
     /// Writes the value in the band, and the input's element at every other position.
@@ -226,12 +226,12 @@ fn push_merge(
         (source, diagonal_merge::PushConstants::INPUT_WORD_AT),
         ((Slot::Constants, constants), diagonal_merge::PushConstants::CONSTANTS_WORD_AT),
     ];
-    let windows = places.into_iter().zip(variant.bindings).map(|(place, binding)| {
+    let windows = places.into_iter().zip(variant.bindings.iter()).map(|(place, binding)| {
         let ((slot, range), base_word_at) = place;
         Window { slot, range, access: binding.access, base_word_at }
     });
     let windows: Vec<_> = windows.collect();
     // Each element is read and written.
     let cost = cost::of_writing(push.count, 2 * element_width.bytes());
-    dispatches.push(variant, &windows, &push, cost)
+    dispatches.push(&variant, &windows, &push, cost)
 }

@@ -77,7 +77,7 @@ impl Schedule<'_> {
         let products = cost::elements(&sizes).saturating_mul(cost::elements(&batches));
         let bytes = all.iter().map(Matrices::bytes).sum();
         let cost = Cost { operations: products.saturating_mul(2), bytes };
-        dispatches.push_with_block(cooperative(), &windows, &push, Some(block), cost)?;
+        dispatches.push_with_block(&cooperative(), &windows, &push, Some(block), cost)?;
         self.add_dispatches(dispatches)
     }
 }

@@ -43,7 +43,7 @@ impl Schedule<'_> {
         let kernel = Product { tile: Tile::Few, columns_are_whole: false, arithmetic };
         is_served
             && arithmetic.has(Tile::Few)
-            && can_run(kernel.variant(), self.target.capabilities)
+            && can_run(&kernel.variant(), self.target.capabilities)
             && self.shows_depths(sums)
     }
 

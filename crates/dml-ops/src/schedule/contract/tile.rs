@@ -20,7 +20,7 @@ pub(super) fn best(record: &Record, rows_are_quads: bool, target: &Target<'_>) -
     let tiles: Vec<Tile> = preferred(record, target).chain([Tile::Registers]).collect();
     let modules: Vec<_> = tiles.iter().copied().map(module).collect();
     let selected = select(&modules, target.capabilities);
-    let at = modules.iter().position(|module| *module == selected);
+    let at = modules.iter().position(|module| module == selected);
     at.map_or(Tile::Registers, |at| tiles[at])
 }
 

@@ -1,7 +1,7 @@
 //! Rows that are columns, on GPUs: a work group reduces quads of adjacent columns, so that the elements that its
 //! invocations read at a time are adjacent.
 
-use dml_core::kernel::{KernelModule, can_run};
+use dml_core::kernel::{KernelModule, Shared, can_run};
 use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
 use dml_spirv::element_wise::{DIMENSIONS, QUAD, Quads, Record};
@@ -39,7 +39,7 @@ impl Schedule<'_> {
             && first.is_some_and(|first| {
                 let by_columns = space.clone().with_last(COLUMNS);
                 let (_, variant, _) = self.column_group_kernel(&by_columns, first, reduction);
-                can_run(variant, self.target.capabilities)
+                can_run(&variant, self.target.capabilities)
             })
     }
 
@@ -66,7 +66,7 @@ impl Schedule<'_> {
             let count = rows.saturating_mul(groups.into());
             let work = Work { count, operations, of_a_group: Some(1) };
             let block = record.words_beside_last();
-            piece.dispatch(variant, &block, work, &mut dispatches, &mut self.constants)?;
+            piece.dispatch(&variant, &block, work, &mut dispatches, &mut self.constants)?;
         }
         self.strategy = Strategy::RowGroups;
         self.add_dispatches(dispatches)
@@ -78,7 +78,7 @@ impl Schedule<'_> {
         by_columns: &'a IterationSpace<Slot>,
         mut part: TensorBox<DIMENSIONS>,
         reduction: &Reduction,
-    ) -> (Piece<'a>, &'static KernelModule, Record) {
+    ) -> (Piece<'a>, Shared<KernelModule>, Record) {
         part.origin.swap(ROWS, COLUMNS);
         part.sizes.swap(ROWS, COLUMNS);
         let piece = Piece::of(by_columns, &part, self.dispatches().alignment());

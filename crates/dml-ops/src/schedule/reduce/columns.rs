@@ -74,7 +74,7 @@ impl Schedule<'_> {
             let of_an_element = 1 + reduction.program.steps.len() as u64;
             let operations = cost::elements(&piece.sizes).saturating_mul(of_an_element);
             let work = Work { count, operations, of_a_group: None };
-            piece.dispatch(variant, &block, work, &mut dispatches, &mut self.constants)?;
+            piece.dispatch(&variant, &block, work, &mut dispatches, &mut self.constants)?;
         }
         self.add_dispatches(dispatches)?;
         Ok(true)

@@ -1,6 +1,8 @@
+use std::borrow::Cow;
+
 use ash::vk::{AccessFlags as A, PipelineStageFlags as S};
 use dml_core::host::{HostDispatch, HostError};
-use dml_core::kernel::{KernelDescription, KernelModule};
+use dml_core::kernel::{KernelDescription, KernelModule, Shared};
 use dml_core::plan::{Access, Copy, CopyRegion, Cost, Dispatch, Fill, KernelKey, Update, Window};
 
 use super::*;
@@ -17,16 +19,16 @@ fn derive(steps: &[Step], aliases: &Aliases, alignment: u64) -> Vec<Option<Barri
 }
 
 static KERNEL: KernelModule = KernelModule::new(KernelDescription {
-    name: "test",
-    spirv: &[],
+    name: Cow::Borrowed("test"),
+    spirv: Cow::Borrowed(&[]),
     entry_point: "main",
-    bindings: &[],
+    bindings: Cow::Borrowed(&[]),
     push_fields: &[],
     uniform_binding: None,
     specialization_constants: &[],
-    required_features: &[],
-    required_limits: &[],
-    host: &nothing,
+    required_features: Cow::Borrowed(&[]),
+    required_limits: Cow::Borrowed(&[]),
+    host: Shared::Static(&nothing),
 });
 
 fn nothing(_: &mut HostDispatch<'_>) -> Result<(), HostError> {
@@ -56,7 +58,7 @@ fn dispatch(windows: &[(Slot, Range<u64>, Access)]) -> Step {
         base_word_at: 0,
     };
     Step::Dispatch(Dispatch {
-        kernel: KernelKey { variant: &KERNEL, specialization: Vec::new() },
+        kernel: KernelKey { variant: (&KERNEL).into(), specialization: Vec::new() },
         windows: windows.iter().map(window).collect(),
         push_constants: Vec::new(),
         uniform: None,
