@@ -130,7 +130,7 @@ fn found(device: &Device) -> Vec<Vec<f32>> {
         let compiled = compiled(&device, &attention(sizes), GraphOptions::default());
         let parts = &compiled.explanation().unwrap().parts;
         let kernels: Vec<&str> =
-            parts.iter().flat_map(|part| &part.kernels).map(|(name, _)| *name).collect();
+            parts.iter().flat_map(|part| &part.kernels).map(|(name, _)| name.as_str()).collect();
         assert!(matches!(kernels.as_slice(), [it] if it.starts_with("attention_")), "{kernels:?}");
         let mut random = Random::new("sinks");
         // From -1 to 1: some sinks are above all scores, others are not.
