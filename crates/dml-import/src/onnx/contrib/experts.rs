@@ -84,6 +84,7 @@ _Mixture<activation_alpha: float, activation_beta: float, activation_type: text,
   if activation_type in identity: y = Identity(h)
   if activation_type in relu: y = Relu(h)
   if not activation_type: y = Relu(h)
-  results = Mul(Add(ms.FusedMatMul<transB=1>(y, w2), b2?), factors)
+  weighted = Mul(Add(ms.FusedMatMul<transB=1>(y, w2), b2?), factors)
+  results = Where(Equal(factors, 0:input), 0:input, weighted)
   output = Reshape(ReduceSum<keepdims=0>(results, [1]), Shape(input))
 "#;
