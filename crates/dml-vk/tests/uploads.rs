@@ -49,10 +49,9 @@ fn many_uploads_are_one_submission_that_nobody_waits_for() {
             for (index, buffer) in buffers.iter().enumerate() {
                 assert!(bytes(device, buffer) == pattern(1000 + index + round)[index + round..]);
             }
-            let made = counts(injector, ["vkCreateBuffer", "vkCreateCommandPool"]);
-            if round > 0 {
-                assert_eq!(made, [0, 0], "staging memory is used again");
-            }
+            // How many command pools are in use at once depends on how fast the device is.
+            let [made, pools] = counts(injector, ["vkCreateBuffer", "vkCreateCommandPool"]);
+            assert!(round == 0 || made == 0 && pools <= 2, "{made} buffers, {pools} pools");
         }
     });
 }
