@@ -90,7 +90,7 @@ struct Held {
     host: usize,
 }
 
-/// What the threads share.
+/// The device, the session, the recorded answers and the barrier that the threads share.
 struct Shared<'a> {
     device: &'a Device,
     session: &'a Session,

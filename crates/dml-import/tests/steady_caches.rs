@@ -139,10 +139,10 @@ fn a_step_writes_its_own_rows_of_a_cache_and_makes_nothing() {
         more.push(many.others - few.others);
         let copied = [16, 512].map(|places| written(writer, places, false).caches);
         assert!(copied[0] < copied[1], "{writer:?}");
-        // What is not in place is copied once.
+        // A cache that is not in place is copied once.
         assert_eq!(reads_of_caches(writer, 16, 5), [1, 1], "{writer:?}");
     }
-    // What else grows with the places is that of GroupQueryAttention, and has no element for each of a key's.
+    // Other bytes grow like those of GroupQueryAttention: the difference is less than a key for each place.
     assert!(more.iter().all(|it| *it < more[0] + (512 - 16) * 8 * 4), "{more:?}");
     // Caches that grow are copied once, too.
     assert_eq!(reads_of_caches(Writer::GroupQueryAttention, 16, 17), [1, 1]);

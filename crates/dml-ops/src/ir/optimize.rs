@@ -1,7 +1,7 @@
 //! Passes over a program that change no bit of its results: copies become views, unread results are dropped, Maps are
-//! fused with the node that reads them, or with a Map that writes beside their result, reductions of the same rows become groups, products with a softmax between them
-//! become an attention, costly functions of narrow elements become tables, and large matrices that each execution
-//! unpacks are multiplied by in slices.
+//! fused with the node that reads them, or with a Map that writes beside their result, reductions of the same rows
+//! become groups, products with a softmax between them become an attention, costly functions of narrow elements
+//! become tables, and large matrices that each execution unpacks are multiplied by in slices.
 //!
 //! Each pass sees only buffers and nodes, so the nodes of one operator and of several operators of a graph
 //! are optimized in the same way.

@@ -128,9 +128,9 @@ impl Columns {
         Operand { base: self.tensor.base + starts.sum::<i64>(), ..self.tensor.clone() }
     }
 
-    /// Adds the offset of each element of a row of so many: the sum of what `tap` adds for each dimension, of the
-    /// element's number in the row and the coordinate, the walk's first one and so much more at each position of a part.
-    /// It is read from tables where these are small.
+    /// Adds the offset of each of the `row` elements of a row: a sum over the dimensions. For each dimension, `tap`
+    /// gets the element's number in the row and the coordinate, which begins at the walk's first one and grows by
+    /// the walk's step at each position of the part. Offsets are read from tables where these are small.
     pub(super) fn offset(
         &self,
         map: &mut MapBuilder,
