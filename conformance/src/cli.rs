@@ -107,9 +107,7 @@ fn create(name: &str, path: &Path, reads: &InputFiles) -> Result<Output, Usage> 
 
 fn list(selection: &Selection) -> anyhow::Result<ExitCode> {
     let mut output = BufWriter::new(dml_file::stdout());
-    for case in selection.cases()?.iter() {
-        writeln!(output, "{}", case.id)?;
-    }
+    selection.try_for_each(|case| Ok(writeln!(output, "{}", case.id)?))?;
     output.flush()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -53,19 +53,32 @@ impl Selection {
     /// # Errors
     /// The list cannot be read or has an entry that is not an id, or no case is selected.
     pub fn cases(&self) -> anyhow::Result<Listing> {
+        let mut chosen = Vec::new();
+        self.try_for_each(|case| {
+            chosen.push(Listed::generated(case));
+            Ok(())
+        })?;
+        Ok(chosen.into_iter().collect())
+    }
+
+    /// Calls `visit` with each of [`Self::cases`] as soon as it is generated.
+    ///
+    /// # Errors
+    /// Those of [`Self::cases`], and the first one of `visit`.
+    pub fn try_for_each(
+        &self,
+        visit: impl FnMut(Case) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let mut finder = Finder::default();
-        let chosen: Listing = match (&self.case_list, self.named_case(&mut finder)) {
-            (Some(path), _) => self.chosen(read_case_list(path, &mut finder)?.into_iter()),
-            (None, Some(case)) => self.chosen(std::iter::once(case)),
+        let count = match (&self.case_list, self.named_case(&mut finder)) {
+            (Some(path), _) => self.visit_chosen(read_case_list(path, &mut finder)?, visit),
+            (None, Some(case)) => self.visit_chosen([case], visit),
             (None, None) => {
                 let filter = Filter::new(self.filter.as_ref());
-                self.chosen(self.generated(&filter))
+                self.visit_chosen(self.generated(&filter), visit)
             }
-        };
-        if chosen.is_empty() {
-            return Err(self.no_case().into());
-        }
-        Ok(chosen)
+        }?;
+        if count == 0 { Err(self.no_case().into()) } else { Ok(()) }
     }
 
     /// The reason why no case is selected.
@@ -89,7 +102,12 @@ impl Selection {
         ))
     }
 
-    fn chosen(&self, cases: impl Iterator<Item = Case>) -> Listing {
+    /// Visits those of `cases` that pass the filter and are in the shard; returns how many.
+    fn visit_chosen(
+        &self,
+        cases: impl IntoIterator<Item = Case>,
+        mut visit: impl FnMut(Case) -> anyhow::Result<()>,
+    ) -> anyhow::Result<usize> {
         let is_chosen = |case: &Case| {
             if self.filter.is_none() && self.shard.is_none() {
                 return true;
@@ -98,7 +116,12 @@ impl Selection {
             self.filter.as_ref().is_none_or(|filter| filter.is_match(&id))
                 && self.shard.is_none_or(|shard| shard.has(&id))
         };
-        cases.filter(is_chosen).map(Listed::generated).collect()
+        let mut count = 0;
+        for case in cases.into_iter().filter(is_chosen) {
+            visit(case)?;
+            count += 1;
+        }
+        Ok(count)
     }
 
     /// Whether all levels are selected, and nothing restricts their cases.

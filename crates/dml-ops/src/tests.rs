@@ -162,7 +162,7 @@ pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
 
 /// The number of an operator's cases that are run on the host, evenly chosen; an optimized build runs more. Devices
 /// run all.
-const MOST_CASES: usize = if cfg!(debug_assertions) { 50 } else { 200 };
+const MOST_CASES: usize = if cfg!(debug_assertions) { 20 } else { 200 };
 
 fn check_everything(targets: &[Target<'_>]) {
     check_operators(OPERATORS.iter().copied(), targets);
@@ -171,16 +171,21 @@ fn check_everything(targets: &[Target<'_>]) {
 /// Checks cases of some operators on each target.
 fn check_operators(operators: impl IntoIterator<Item = &'static Operator>, targets: &[Target<'_>]) {
     for operator in operators {
-        let of = |it: Signature| {
-            let cases = reference(operator).chosen_cases(&it).into_iter();
-            cases.map(move |case| (it.clone(), case))
-        };
-        let all: Vec<(Signature, Case)> = signatures(operator).flat_map(of).collect();
-        let step = all.len().div_ceil(MOST_CASES).max(1);
-        for (signature, case) in all.into_iter().step_by(step) {
+        for (signature, case) in sampled_cases(operator) {
             check_case(operator, &signature, case, targets);
         }
     }
+}
+
+/// At most [`MOST_CASES`] of an operator's cases.
+fn sampled_cases(operator: &Operator) -> impl Iterator<Item = (Signature, Case)> {
+    let of = |it: Signature| {
+        let cases = reference(operator).chosen_cases(&it).into_iter();
+        cases.map(move |case| (it.clone(), case))
+    };
+    let all: Vec<(Signature, Case)> = signatures(operator).flat_map(of).collect();
+    let step = all.len().div_ceil(MOST_CASES).max(1);
+    all.into_iter().step_by(step)
 }
 
 #[test]
@@ -247,7 +252,7 @@ fn plans_do_not_depend_on_the_level() {
     let target = Target { capabilities, tuning: Tuning::new(), transfer: TransferUse::StorageOnly };
     let mut several = 0;
     for operator in OPERATORS.iter().copied() {
-        for case in signatures(operator).flat_map(|it| reference(operator).chosen_cases(&it)) {
+        for (_, case) in sampled_cases(operator) {
             let plan = |level| {
                 let validated = validate(&case.operator, level).ok()?;
                 Some(operator.lower(&validated, &target).unwrap())
