@@ -31,6 +31,19 @@ pub enum Comparison {
     Undecided,
 }
 
+/// How much further results may be from the reference with [`Numerics::Fast`], before their [`Comparison`] applies.
+///
+/// [`Numerics::Fast`]: crate::Numerics::Fast
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FastComparison {
+    /// No further than with exact numerics.
+    AsExact,
+    /// A sum of `n` products of floating-point numbers may be off by `(n + 6) 2^-24` of the sum of their magnitudes,
+    /// times what it is scaled by: the bound for any order of additions, fused or not.
+    SumsOfProducts,
+}
+
 /// The role of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
@@ -164,6 +177,8 @@ pub struct OperatorSchema {
     pub in_place: bool,
     /// How results are compared, by the data type of the output; empty if that is not decided.
     pub comparisons: &'static [(DataTypeSet, Comparison)],
+    /// What fast numerics allow beside that.
+    pub fast: FastComparison,
     /// The fields, in DirectML's order.
     pub fields: &'static [FieldSchema],
     /// The constraint between the fields, if there is one.
@@ -235,6 +250,7 @@ impl OperatorSchema {
             implemented: false,
             in_place: false,
             comparisons: &[],
+            fast: FastComparison::AsExact,
             fields: &[],
             rule: None,
             tables: &[],

@@ -122,11 +122,13 @@ pub trait Reference: Sync {
     }
 
     /// The absolute error that each element of each output may have with [`Numerics::Fast`], before the bound
-    /// of [`Self::comparison`] applies. `None` if only that bound applies.
+    /// of [`Self::comparison`] applies. `None` if only that bound applies, as it does for every operator whose schema
+    /// says [`FastComparison::AsExact`].
     ///
     /// # Errors
     /// See [`Self::outputs`].
     ///
+    /// [`FastComparison::AsExact`]: dml_core::schema::FastComparison::AsExact
     /// [`Numerics::Fast`]: dml_core::Numerics::Fast
     fn fast_errors(
         &self,

@@ -109,6 +109,7 @@ pub(crate) struct Operator {
     pub(crate) implemented: bool,
     /// The comparisons by type; empty if none is decided.
     pub(crate) comparisons: Vec<(TypeSet, Comparison)>,
+    pub(crate) fast: FastComparison,
     pub(crate) rule: Option<String>,
     pub(crate) doc: String,
     pub(crate) fields: Vec<Field>,
@@ -183,6 +184,15 @@ pub(crate) struct TensorSupport {
 pub(crate) enum Comparison {
     BitExact,
     Ulp(u32),
+}
+
+/// The names of the variants are those of `dml_core::schema::FastComparison`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FastComparison {
+    #[default]
+    AsExact,
+    SumsOfProducts,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]

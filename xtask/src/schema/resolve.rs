@@ -105,6 +105,7 @@ fn operator(
         in_place: source.in_place,
         implemented: source.implemented,
         comparisons,
+        fast: source.fast,
         rule: source.rule.map(Spanned::into_inner),
         doc: source.doc,
         fields,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::model::{FieldKind, FieldType};
+use super::model::{FastComparison, FieldKind, FieldType};
 
 /// A file of operators, by name.
 pub(crate) type Operators = BTreeMap<Spanned<String>, Operator>;
@@ -34,6 +34,8 @@ pub(crate) struct Operator {
     #[serde(default)]
     pub(crate) implemented: bool,
     pub(crate) comparison: Option<Spanned<toml::Value>>,
+    #[serde(default)]
+    pub(crate) fast: FastComparison,
     pub(crate) rule: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) doc: String,

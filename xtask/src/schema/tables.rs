@@ -37,6 +37,7 @@ pub(crate) fn render(schema: &Schema) -> Vec<Module> {
 fn names(schema: &Schema) -> BTreeMap<String, String> {
     let of_schema = [
         "Comparison",
+        "FastComparison",
         "FieldKind",
         "FieldSchema",
         "FieldType",
@@ -58,7 +59,7 @@ fn names(schema: &Schema) -> BTreeMap<String, String> {
 }
 
 fn row(operator: &Operator, types: &[NamedTypes]) -> String {
-    let Operator { name, number, summary, in_place, implemented, .. } = operator;
+    let Operator { name, number, summary, in_place, implemented, fast, .. } = operator;
     let comparisons: String = operator.comparisons.iter().map(|it| comparison(*it)).collect();
     let rule = operator.rule.as_ref().map_or_else(
         || "None".to_owned(),
@@ -80,6 +81,7 @@ fn row(operator: &Operator, types: &[NamedTypes]) -> String {
          implemented: {implemented},\n\
          in_place: {in_place},\n\
          comparisons: &[{comparisons}],\n\
+         fast: FastComparison::{fast:?},\n\
          fields: &[\n{fields}],\n\
          rule: {rule},\n\
          tables: {tables},\n\

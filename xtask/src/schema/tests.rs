@@ -250,6 +250,21 @@ fn a_comparison_by_types_is_one_for_each_set_and_the_rest() {
 }
 
 #[test]
+fn fast_numerics_allow_no_more_unless_the_row_says_so() {
+    let rows = |text: &str| {
+        let rendered = super::tables::render(&schema(&with(text)).unwrap()).into_iter();
+        let rendered: String = rendered.map(|(_, text)| text).collect();
+        rendered.split("pub static ORDINARY").nth(1).unwrap().to_owned()
+    };
+    assert!(rows(ORDINARY).contains("fast: FastComparison::AsExact"));
+    let key = "comparison = \"bit-exact\"\n";
+    let text = ORDINARY.replace(key, &format!("{key}fast = \"sums-of-products\"\n"));
+    assert!(rows(&text).contains("fast: FastComparison::SumsOfProducts"));
+    let wrong = refused(&ORDINARY.replace(key, &format!("{key}fast = \"any\"\n")));
+    assert!(wrong.contains("sums-of-products"), "{wrong}");
+}
+
+#[test]
 fn undocumented_types_are_no_types() {
     let text = EVERYTHING.replace("FLOAT32 int-8-32", "undocumented");
     let tables = generated_with(&text, MORE_TABLES);

@@ -4,8 +4,8 @@
 use super::FLOAT_16_32;
 use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule, SupportTable,
-    TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, Rule,
+    SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -17,6 +17,7 @@ pub static ACTIVATION_HARDMAX: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -58,6 +59,7 @@ pub static ACTIVATION_LOG_SOFTMAX: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -102,6 +104,7 @@ pub static ACTIVATION_SOFTMAX: OperatorSchema = OperatorSchema {
         (DataTypeSet::of(&[DataType::Float16]), Comparison::Ulp(1)),
         (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -146,6 +149,7 @@ pub static ACTIVATION_SOFTMAX1: OperatorSchema = OperatorSchema {
         (DataTypeSet::of(&[DataType::Float16]), Comparison::Ulp(1)),
         (DataTypeSet::of(&[DataType::Float32]), Comparison::Ulp(2)),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -174,6 +178,7 @@ pub static ACTIVATION_LOG_SOFTMAX1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -202,6 +207,7 @@ pub static ACTIVATION_HARDMAX1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")

@@ -4,8 +4,8 @@
 use super::FLOAT_16_32;
 use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, MULTIHEAD_ATTENTION_MASK_TYPE, OperatorSchema,
-    RankSet, Rule, SupportTable, TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, MULTIHEAD_ATTENTION_MASK_TYPE,
+    OperatorSchema, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -17,6 +17,7 @@ pub static MULTIHEAD_ATTENTION: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor)
             .optional()
@@ -100,6 +101,7 @@ pub static MULTIHEAD_ATTENTION1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::of(&[DataType::Float32, DataType::Float16]), Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("QueryTensor", FieldKind::Input, FieldType::Tensor)
             .optional()

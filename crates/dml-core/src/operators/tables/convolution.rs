@@ -4,8 +4,8 @@
 use super::{FLOAT_16_32, INT_8};
 use crate::operators::rules;
 use crate::schema::{
-    CONVOLUTION_DIRECTION, CONVOLUTION_MODE, Comparison, FieldKind, FieldSchema, FieldType,
-    OperatorSchema, RankSet, Rule, SupportTable, TensorSupport,
+    CONVOLUTION_DIRECTION, CONVOLUTION_MODE, Comparison, FastComparison, FieldKind, FieldSchema,
+    FieldType, OperatorSchema, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -17,6 +17,7 @@ pub static CONVOLUTION: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::SumsOfProducts,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -77,6 +78,7 @@ pub static CONVOLUTION_INTEGER: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputZeroPointTensor", FieldKind::Input, FieldType::Tensor)
@@ -140,6 +142,7 @@ pub static QUANTIZED_LINEAR_CONVOLUTION: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("InputScaleTensor", FieldKind::Input, FieldType::Tensor),

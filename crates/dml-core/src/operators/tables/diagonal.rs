@@ -3,8 +3,8 @@
 // From schema/diagonal.toml
 use super::{FLOAT_16_32, SCALAR_8_32, SCALAR_8_64};
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
-    TENSOR_DATA_TYPE, TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet,
+    SupportTable, TENSOR_DATA_TYPE, TensorSupport,
 };
 use crate::types::{DataTypeSet, FeatureLevel};
 
@@ -16,6 +16,7 @@ pub static DIAGONAL_MATRIX: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("Offset", FieldKind::Attribute, FieldType::Int),
@@ -51,6 +52,7 @@ pub static DIAGONAL_MATRIX1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .optional()

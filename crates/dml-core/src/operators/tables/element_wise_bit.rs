@@ -3,8 +3,8 @@
 // From schema/element_wise_bit.toml
 use super::{SCALAR_8_64, TRUTH, UINT_8_32, UINT_8_64};
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
-    TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet,
+    SupportTable, TensorSupport,
 };
 use crate::types::{DataTypeSet, FeatureLevel};
 
@@ -16,6 +16,7 @@ pub static ELEMENT_WISE_BIT_SHIFT_LEFT: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -63,6 +64,7 @@ pub static ELEMENT_WISE_BIT_SHIFT_RIGHT: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -110,6 +112,7 @@ pub static ELEMENT_WISE_BIT_AND: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -149,6 +152,7 @@ pub static ELEMENT_WISE_BIT_OR: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -188,6 +192,7 @@ pub static ELEMENT_WISE_BIT_XOR: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -227,6 +232,7 @@ pub static ELEMENT_WISE_BIT_NOT: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -261,6 +267,7 @@ pub static ELEMENT_WISE_BIT_COUNT: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),

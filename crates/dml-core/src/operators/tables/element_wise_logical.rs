@@ -3,8 +3,8 @@
 // From schema/element_wise_logical.toml
 use super::{FLOAT_16_32, FLOAT_16_32_INT_8_64, SCALAR_8_32, SCALAR_8_64, TRUTH};
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, IS_INFINITY_MODE, OperatorSchema, RankSet,
-    SupportTable, TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, IS_INFINITY_MODE,
+    OperatorSchema, RankSet, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -16,6 +16,7 @@ pub static ELEMENT_WISE_LOGICAL_AND: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -75,6 +76,7 @@ pub static ELEMENT_WISE_LOGICAL_EQUALS: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -141,6 +143,7 @@ pub static ELEMENT_WISE_LOGICAL_GREATER_THAN: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -207,6 +210,7 @@ pub static ELEMENT_WISE_LOGICAL_LESS_THAN: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -273,6 +277,7 @@ pub static ELEMENT_WISE_LOGICAL_NOT: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -322,6 +327,7 @@ pub static ELEMENT_WISE_LOGICAL_OR: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -381,6 +387,7 @@ pub static ELEMENT_WISE_LOGICAL_XOR: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -440,6 +447,7 @@ pub static ELEMENT_WISE_IS_NAN: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -473,6 +481,7 @@ pub static ELEMENT_WISE_IF: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ConditionTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -549,6 +558,7 @@ pub static ELEMENT_WISE_IS_INFINITY: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -592,6 +602,7 @@ pub static ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL: OperatorSchema = Operator
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -630,6 +641,7 @@ pub static ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL: OperatorSchema = OperatorSch
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),

@@ -3,8 +3,8 @@
 // From schema/element_wise_math.toml
 use super::{FLOAT_16_32, SCALAR_8_32};
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
-    TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet,
+    SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -16,6 +16,7 @@ pub static ELEMENT_WISE_ACOS: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -51,6 +52,7 @@ pub static ELEMENT_WISE_ASIN: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -86,6 +88,7 @@ pub static ELEMENT_WISE_ATAN: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -121,6 +124,7 @@ pub static ELEMENT_WISE_COS: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -156,6 +160,7 @@ pub static ELEMENT_WISE_EXP: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -191,6 +196,7 @@ pub static ELEMENT_WISE_LOG: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -244,6 +250,7 @@ pub static ELEMENT_WISE_POW: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -283,6 +290,7 @@ pub static ELEMENT_WISE_CONSTANT_POW: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -319,6 +327,7 @@ pub static ELEMENT_WISE_RECIP: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -354,6 +363,7 @@ pub static ELEMENT_WISE_SIN: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -389,6 +399,7 @@ pub static ELEMENT_WISE_SQRT: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -424,6 +435,7 @@ pub static ELEMENT_WISE_TAN: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -459,6 +471,7 @@ pub static ELEMENT_WISE_ERF: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -494,6 +507,7 @@ pub static ELEMENT_WISE_SINH: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -529,6 +543,7 @@ pub static ELEMENT_WISE_COSH: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -564,6 +579,7 @@ pub static ELEMENT_WISE_TANH: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -599,6 +615,7 @@ pub static ELEMENT_WISE_ASINH: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -634,6 +651,7 @@ pub static ELEMENT_WISE_ACOSH: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -669,6 +687,7 @@ pub static ELEMENT_WISE_ATANH: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -704,6 +723,7 @@ pub static ELEMENT_WISE_ATAN_YX: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")

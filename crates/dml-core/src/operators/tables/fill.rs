@@ -3,8 +3,8 @@
 // From schema/fill.toml
 use super::{FLOAT_16_32_INT_8_64, SCALAR_8_32, SCALAR_8_64};
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet, SupportTable,
-    TENSOR_DATA_TYPE, TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RankSet,
+    SupportTable, TENSOR_DATA_TYPE, TensorSupport,
 };
 use crate::types::{DataTypeSet, FeatureLevel};
 
@@ -16,6 +16,7 @@ pub static FILL_VALUE_CONSTANT: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)
@@ -50,6 +51,7 @@ pub static FILL_VALUE_SEQUENCE: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
         FieldSchema::new("ValueDataType", FieldKind::Attribute, FieldType::Uint)

@@ -4,8 +4,8 @@
 use super::{FLOAT_16_32, INT_8, INT_8_32};
 use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, MATRIX_TRANSFORM, OperatorSchema, RankSet, Rule,
-    SupportTable, TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, MATRIX_TRANSFORM,
+    OperatorSchema, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -17,6 +17,7 @@ pub static GEMM: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::SumsOfProducts,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -68,6 +69,7 @@ pub static MATRIX_MULTIPLY_INTEGER: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("AZeroPointTensor", FieldKind::Input, FieldType::Tensor)
@@ -135,6 +137,7 @@ pub static QUANTIZED_LINEAR_MATRIX_MULTIPLY: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor),
@@ -220,6 +223,7 @@ pub static MATRIX_MULTIPLY_INTEGER_TO_FLOAT: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::SumsOfProducts,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("AScaleTensor", FieldKind::Input, FieldType::Tensor)

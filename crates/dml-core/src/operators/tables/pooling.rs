@@ -4,8 +4,8 @@
 use super::{FLOAT_16_32, FLOAT_16_32_INT_8, FLOAT_16_32_INT_8_64, INT_8, UINT_32_64};
 use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE, OperatorSchema,
-    REDUCE_FUNCTION, RankSet, Rule, SupportTable, TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE,
+    OperatorSchema, REDUCE_FUNCTION, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -35,6 +35,7 @@ pub static AVERAGE_POOLING: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -87,6 +88,7 @@ pub static LP_POOLING: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -139,6 +141,7 @@ pub static MAX_POOLING: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -188,6 +191,7 @@ pub static ROI_POOLING: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -238,6 +242,7 @@ pub static MAX_POOLING1: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -301,6 +306,7 @@ pub static MAX_UNPOOLING: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -360,6 +366,7 @@ pub static MAX_POOLING2: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -444,6 +451,7 @@ pub static ROI_ALIGN: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -519,6 +527,7 @@ pub static ROI_ALIGN1: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -596,6 +605,7 @@ pub static LP_POOLING1: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -650,6 +660,7 @@ pub static AVERAGE_POOLING1: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -686,6 +697,7 @@ pub static QUANTIZED_LINEAR_AVERAGE_POOLING: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),

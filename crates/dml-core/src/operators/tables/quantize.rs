@@ -4,8 +4,8 @@
 use super::{FLOAT_16_32, FLOAT_16_32_INT_4_8, INT_4_8, INT_8, INT_8_32};
 use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, QUANTIZATION_TYPE, RankSet,
-    Rule, SupportTable, TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, OperatorSchema,
+    QUANTIZATION_TYPE, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -17,6 +17,7 @@ pub static ELEMENT_WISE_QUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -127,6 +128,7 @@ pub static ELEMENT_WISE_DEQUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -230,6 +232,7 @@ pub static ELEMENT_WISE_QUANTIZED_LINEAR_ADD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("ATensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -314,6 +317,7 @@ pub static DYNAMIC_QUANTIZE_LINEAR: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -347,6 +351,7 @@ pub static QUANTIZE: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),
@@ -380,6 +385,7 @@ pub static DEQUANTIZE: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_sizes_of("OutputTensor"),

@@ -3,8 +3,8 @@
 // From schema/random.toml
 use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RANDOM_GENERATOR_TYPE, RankSet,
-    Rule, SupportTable, TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, OperatorSchema,
+    RANDOM_GENERATOR_TYPE, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -16,6 +16,7 @@ pub static RANDOM_GENERATOR: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputStateTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)

@@ -4,8 +4,8 @@
 use super::FLOAT_16_32;
 use crate::operators::rules;
 use crate::schema::{
-    Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, RECURRENT_NETWORK_DIRECTION,
-    RankSet, Rule, SupportTable, TensorSupport,
+    Comparison, FastComparison, FieldKind, FieldSchema, FieldType, OperatorSchema,
+    RECURRENT_NETWORK_DIRECTION, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -35,6 +35,7 @@ pub static RNN: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor)
@@ -110,6 +111,7 @@ pub static LSTM: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor)
@@ -200,6 +202,7 @@ pub static GRU: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("WeightTensor", FieldKind::Input, FieldType::Tensor)

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::operators::rules;
 use crate::schema::{
-    AXIS_DIRECTION, Comparison, FieldKind, FieldSchema, FieldType, OperatorSchema, REDUCE_FUNCTION,
-    RankSet, Rule, SupportTable, SupportVariant, TensorSupport, VariedSupport,
+    AXIS_DIRECTION, Comparison, FastComparison, FieldKind, FieldSchema, FieldType, OperatorSchema,
+    REDUCE_FUNCTION, RankSet, Rule, SupportTable, SupportVariant, TensorSupport, VariedSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -38,6 +38,7 @@ pub static REDUCE: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("Function", FieldKind::Attribute, FieldType::Uint)
             .with_enumeration(&REDUCE_FUNCTION),
@@ -311,6 +312,7 @@ pub static TOP_K: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor)
@@ -399,6 +401,7 @@ pub static CUMULATIVE_SUMMATION: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -444,6 +447,7 @@ pub static TOP_K1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputValueTensor", FieldKind::Output, FieldType::Tensor)
@@ -504,6 +508,7 @@ pub static ARGMIN: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -544,6 +549,7 @@ pub static ARGMAX: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor),
@@ -602,6 +608,7 @@ pub static CUMULATIVE_PRODUCT: OperatorSchema = OperatorSchema {
             Comparison::BitExact,
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")

@@ -4,8 +4,8 @@
 use super::{FLOAT_16_32, FLOAT_16_32_INT_8};
 use crate::operators::rules;
 use crate::schema::{
-    AXIS_DIRECTION, Comparison, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE,
-    OperatorSchema, RankSet, Rule, SupportTable, TensorSupport,
+    AXIS_DIRECTION, Comparison, FastComparison, FieldKind, FieldSchema, FieldType,
+    INTERPOLATION_MODE, OperatorSchema, RankSet, Rule, SupportTable, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -36,6 +36,7 @@ pub static UPSAMPLE_2D: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputTensor", FieldKind::Output, FieldType::Tensor)
@@ -85,6 +86,7 @@ pub static RESAMPLE: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -152,6 +154,7 @@ pub static RESAMPLE1: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -223,6 +226,7 @@ pub static RESAMPLE2: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),
@@ -289,6 +293,7 @@ pub static RESAMPLE3: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor"),

@@ -4,8 +4,9 @@
 use super::{FLOAT_16_32, FLOAT_16_32_INT_8_64, FLOAT_16_32_SINT_8_32, SCALAR_8_32, SCALAR_8_64};
 use crate::operators::rules;
 use crate::schema::{
-    AXIS_DIRECTION, Comparison, FieldKind, FieldSchema, FieldType, INTERPOLATION_MODE,
-    OperatorSchema, REDUCE_FUNCTION, RankSet, Rule, SupportTable, TENSOR_DATA_TYPE, TensorSupport,
+    AXIS_DIRECTION, Comparison, FastComparison, FieldKind, FieldSchema, FieldType,
+    INTERPOLATION_MODE, OperatorSchema, REDUCE_FUNCTION, RankSet, Rule, SupportTable,
+    TENSOR_DATA_TYPE, TensorSupport,
 };
 use crate::types::{DataType, DataTypeSet, FeatureLevel};
 
@@ -17,6 +18,7 @@ pub static ACTIVATION_RELU_GRAD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor")
@@ -72,6 +74,7 @@ pub static AVERAGE_POOLING_GRAD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor"),
@@ -109,6 +112,7 @@ pub static MAX_POOLING_GRAD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor")
@@ -180,6 +184,7 @@ pub static RESAMPLE_GRAD: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor"),
@@ -225,6 +230,7 @@ pub static SLICE_GRAD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::BitExact)],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor),
         FieldSchema::new("OutputGradientTensor", FieldKind::Output, FieldType::Tensor)
@@ -272,6 +278,7 @@ pub static ADAM_OPTIMIZER: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputParametersTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputParametersTensor")
@@ -346,6 +353,7 @@ pub static ELEMENT_WISE_CLIP_GRAD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor")
@@ -414,6 +422,7 @@ pub static LOCAL_RESPONSE_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor")
@@ -448,6 +457,7 @@ pub static BATCH_NORMALIZATION_GRAD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor")
@@ -516,6 +526,7 @@ pub static ROI_ALIGN_GRAD: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .optional()
@@ -573,6 +584,7 @@ pub static BATCH_NORMALIZATION_TRAINING: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputTensor")
@@ -621,6 +633,7 @@ pub static BATCH_NORMALIZATION_TRAINING_GRAD: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: false,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(1))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor")
@@ -670,6 +683,7 @@ pub static ELEMENT_WISE_CLIP_GRAD1: OperatorSchema = OperatorSchema {
     implemented: true,
     in_place: true,
     comparisons: &[(DataTypeSet::ALL, Comparison::Ulp(0))],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor")
@@ -725,6 +739,7 @@ pub static RESAMPLE_GRAD1: OperatorSchema = OperatorSchema {
             Comparison::Ulp(1),
         ),
     ],
+    fast: FastComparison::AsExact,
     fields: &[
         FieldSchema::new("InputGradientTensor", FieldKind::Input, FieldType::Tensor)
             .with_type_of("OutputGradientTensor"),

@@ -1,10 +1,12 @@
 use dml_core::operators::descs::GemmDesc;
+use dml_core::schema::{FastComparison, FieldKind};
 use dml_core::{
-    AbstractOperator, DataType, FeatureLevel, MatrixTransform, Numerics, TensorDesc, validate,
+    AbstractOperator, DataType, FeatureLevel, MatrixTransform, Numerics, TensorDesc, TensorLayout,
+    validate,
 };
 
 use crate::descriptors::gemm;
-use crate::{Case, Memory, MemoryAfter};
+use crate::{Case, Memory, MemoryAfter, Reference, Signature};
 
 /// A row of four FLOAT32 elements times a column of ones, with this Alpha and activation.
 fn product(alpha: f32, fused_activation: Option<AbstractOperator>) -> AbstractOperator {
@@ -78,4 +80,25 @@ fn sums_that_are_exact_stay_exact_with_fast_numerics() {
     let sum = product(1.0, None);
     assert!(is_accepted(&sum, zeros, 0.0, Numerics::Fast));
     assert!(!is_accepted(&sum, zeros, 1e-30, Numerics::Fast));
+}
+
+/// Whether the reference allows errors with fast numerics in some combination of types.
+fn has_fast_errors(reference: &dyn Reference) -> bool {
+    let accepted = |it: &Signature| validate(&reference.minimal(it), FeatureLevel::HIGHEST).ok();
+    Signature::all(reference.schema()).filter_map(|it| accepted(&it)).any(|operator| {
+        let layouts = operator.tensors(FieldKind::Input).map(|(_, layout)| layout);
+        let ones =
+            |layout: &TensorLayout| vec![1; usize::try_from(layout.element_count()).unwrap()];
+        let inputs: Vec<Option<Vec<u64>>> = layouts.map(|it| it.map(ones)).collect();
+        reference.fast_errors(&operator, &inputs).is_ok_and(|errors| errors.is_some())
+    })
+}
+
+#[test]
+fn the_schema_says_which_operators_have_errors_with_fast_numerics() {
+    for reference in crate::REFERENCES.iter().copied() {
+        let schema = reference.schema();
+        let of_products = schema.fast == FastComparison::SumsOfProducts;
+        assert_eq!(has_fast_errors(reference), of_products, "{}", schema.name);
+    }
 }
