@@ -28,7 +28,7 @@ pub enum Expectation {
     NeedsLevel(Option<FeatureLevel>),
     /// Compilation refuses the descriptor, naming this field by its whole path, such as `OutputTensor.Sizes[3]`.
     InvalidField(String),
-    /// It compiles and executes, but is refused if any one of its tensors is bound in this way.
+    /// The operator compiles and executes, but is refused if any one of its tensors is bound in this way.
     InvalidBinding(BadBinding),
 }
 

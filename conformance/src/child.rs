@@ -56,9 +56,9 @@ pub struct Worker<R> {
 pub enum Event<R> {
     /// An answer.
     Reply(R),
-    /// It cannot do the work.
+    /// The child cannot do the work.
     Refused(Refusal),
-    /// It has ended, or has violated the protocol.
+    /// The child has ended, or has violated the protocol.
     Ended,
     /// There was no answer in time.
     TimedOut,

@@ -16,7 +16,7 @@ pub struct Outcomes {
 /// The outcome of a case.
 #[derive(Clone, Debug)]
 pub(crate) enum End {
-    /// It passed, without further details.
+    /// The case passed, without further details.
     Passed { execution: Execution, microseconds: u32, digest: Option<u64> },
     /// Any other outcome.
     Other(Box<CaseResult>),

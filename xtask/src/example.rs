@@ -1,4 +1,4 @@
-//! `cargo xtask example`: the examples of models that others made, and what ONNX Runtime says to the same; and one that
+//! `cargo xtask example`: the examples with public models, compared with ONNX Runtime's answers; and one that
 //! trains a network, as NumPy does too.
 
 use std::collections::HashMap;
@@ -13,13 +13,13 @@ use crate::environment::{Environment, joined};
 use crate::models::smollm2;
 use crate::{conformance, models, onnxruntime, process, programs, workspace};
 
-/// Run an example on a model that others made, and compare with ONNX Runtime, or train one, and compare with NumPy; fetches
-/// these, and sets up CPU drivers where no Vulkan device answers
+/// Run an example on a public model, and compare with ONNX Runtime, or train one, and compare with NumPy; fetches
+/// models, and sets up CPU drivers where no Vulkan device answers
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Which example
     pub(crate) name: Name,
-    /// What chat answers, instead of the question whose answer is compared with ONNX Runtime's
+    /// The question for chat, instead of the one whose answer is compared with ONNX Runtime's
     pub(crate) question: Option<String>,
     /// Run on the CPU drivers, even if there are other devices
     #[arg(long)]

@@ -169,7 +169,7 @@ impl Run {
 
 /// The result of one target.
 struct Report {
-    /// Such as `9 runs in 600 s, coverage 1, 3 inputs`; `None` if libFuzzer did not reach its end, as after a
+    /// Counts such as `9 runs in 600 s, coverage 1, 3 inputs`; `None` if libFuzzer did not reach its end, as after a
     /// finding. Coverage is a number of code locations.
     counts: Option<String>,
     findings: Vec<PathBuf>,

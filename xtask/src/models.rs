@@ -17,7 +17,7 @@ use xshell::{Shell, cmd};
 use crate::programs::Profile;
 use crate::{conformance, pip, process, programs, setup, test, workspace};
 
-/// Run models that others made, compare with ONNX Runtime's answers, and tell what each takes, built as for
+/// Run public models, compare with ONNX Runtime's answers, and print the time and memory of each, built as for
 /// users; fetches them, and sets up CPU drivers where no Vulkan device answers
 #[derive(Default, clap::Args)]
 pub(crate) struct Args {

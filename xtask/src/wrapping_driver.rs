@@ -12,9 +12,9 @@ use crate::{programs, workspace};
 /// The behaviour of the wrapping driver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mode {
-    /// It executes nothing, and writes the compiled pipelines to files.
+    /// The driver executes nothing, and writes the compiled pipelines to files.
     Null,
-    /// It behaves like a discrete card.
+    /// The driver behaves like a discrete card.
     Discrete,
 }
 

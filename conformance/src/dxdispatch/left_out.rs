@@ -7,7 +7,7 @@ use std::fmt;
 pub enum LeftOut {
     /// The case is exported at a lower level.
     OtherLevel,
-    /// It is none of the operator's sample.
+    /// The case is outside of the operator's sample.
     Sample,
     /// Something is refused before anything is executed.
     Refusal,

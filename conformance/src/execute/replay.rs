@@ -16,12 +16,12 @@ pub struct Replay {
     aliases: Aliases,
 }
 
-/// Of bindings, in bytes: what DirectML demands of tensors.
+/// The alignment of bindings in bytes: DirectML's for tensors.
 const ALIGNMENT: u32 = 16;
 
 impl Replay {
-    /// Of a dispatch of `plan`, where inputs are outputs as `aliases` says and `bytes` tells what is bound
-    /// to a slot. `None` where nothing is.
+    /// The replay of a dispatch of `plan`, where inputs are outputs as `aliases` says and `bytes` gives the bytes
+    /// that are bound to a slot. `None` if a slot has none.
     pub fn new(
         plan: &Plan,
         dispatch: &Dispatch,

@@ -108,7 +108,7 @@ impl DeviceIdentity {
         format!("{} {}", self.driver_name, self.driver_info).trim().to_owned()
     }
 
-    /// Such as `Vulkan 1.3.230`, or that there is none.
+    /// The version of Vulkan, such as `Vulkan 1.3.230`, or `without Vulkan`.
     pub(super) fn vulkan(&self) -> String {
         match self.api_version.as_str() {
             "" => "without Vulkan".to_owned(),

@@ -37,7 +37,7 @@ pub enum Devices {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profiles {
-    /// None: devices as they are, and the interpreter with Vulkan's minimal limits.
+    /// No profile: devices as they are, and the interpreter with Vulkan's minimal limits.
     AsIs,
     /// Under the profile with this name or in this file.
     One(String),

@@ -9,6 +9,7 @@
   const query = document.getElementById("query");
   const found = document.getElementById("found");
   const cases = all("details.case");
+  const areMore = document.querySelector(".failures > .more") !== null;
   const wasOpen = new Map(targets.map((target) => [target, target.open]));
 
   const filter = (text) => {
@@ -23,7 +24,7 @@
     }
     // A query that names one case is a link to it.
     if (wanted !== "" && shown.size === 1) for (const item of shown) item.open = true;
-    const failures = cases.length === 1 ? "failure" : "failures";
+    const failures = `${areMore ? "listed " : ""}${cases.length === 1 ? "failure" : "failures"}`;
     found.textContent = `${shown.size} of ${cases.length} ${failures}`;
     page.classList.toggle("searching", wanted !== "");
     page.dataset.shown = String(shown.size);

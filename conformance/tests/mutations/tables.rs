@@ -57,7 +57,7 @@ impl Lowering for WrongRow {
     }
 }
 
-/// Of each level one case for each type and rank.
+/// One case for each level, type and rank.
 fn cases() -> Vec<Case> {
     let chosen =
         |case: &Case| case.id.name.starts_with("refused_") || case.id.name == "offset_zero";

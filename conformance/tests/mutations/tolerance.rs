@@ -179,7 +179,7 @@ fn half_the_tolerance_fails_somewhere_for_each_operator_that_has_one() {
     assert_eq!(too_wide, Vec::<String>::new(), "half of it is enough");
 }
 
-/// That the test before can fail and can pass, whatever tolerances there are.
+/// Shows that the test before can fail and can pass, whatever tolerances there are.
 #[test]
 fn results_two_units_off_need_a_tolerance_of_two() {
     let add = dml_ops::OPERATORS.iter().find(|it| it.schema().name == "ELEMENT_WISE_ADD").unwrap();

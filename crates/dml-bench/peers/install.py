@@ -12,7 +12,7 @@ from pathlib import Path
 
 # The fixed versions of each library's packages.
 REQUIREMENTS = Path(__file__).parent / "requirements"
-# Of no use without one, and gigabytes.
+# Packages that need an NVIDIA GPU and take gigabytes.
 FOR_NVIDIA_GPUS = ("cupy", "torch")
 # A program in a package whose Python modules ask for gigabytes.
 ALONE = ("pnnx",)

@@ -19,7 +19,7 @@ import whole
 
 
 def tensors(folder, what):
-    # Of the library's own packages.
+    # Imported here, from the library's own packages.
     import numpy
 
     files = sorted(folder.glob(f"test_data_set_0/{what}_*.npy"))

@@ -28,7 +28,7 @@ import sys
 from time import perf_counter_ns
 
 WARM_UP_RUNS = 3
-# What takes this long has nothing to warm up but what the first run makes.
+# A run that takes this long needs no warm-up but the first run.
 LONG_NS = 500_000_000
 
 
@@ -52,7 +52,7 @@ class Prepared:
         self.tolerance = tolerance
 
     def timed(self):
-        # What the last run allocated is freed before the clock starts.
+        # The memory of the last run is freed before the clock starts.
         self.last = None
         self.before()
         start = perf_counter_ns()
@@ -113,7 +113,7 @@ def serve(requests, answers):
         try:
             if "prepare" in request:
                 name, sizes = request["prepare"], request["sizes"]
-                # What an earlier case held is freed: a device of IREE's has threads that never sleep.
+                # Objects of an earlier case are freed: a device of IREE's has threads that never sleep.
                 if request["case"] != case:
                     made.clear()
                     gc.collect()
@@ -162,7 +162,7 @@ def main():
         os.dup2(2, 1)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         serve(os.fdopen(requests[0]), os.fdopen(answers[1], "w"))
-        # What a library does at its end is of no interest, and some crash then.
+        # Libraries are not shut down: some crash then.
         os._exit(0)
     os.close(requests[0])
     os.close(answers[1])

@@ -29,8 +29,8 @@ import time
 LONG, FEWEST, MOST = 3.0, 3, 100
 # For everything that the library does with one model, in seconds.
 LIMIT = int(os.environ.get("DML_PEER_LIMIT", "300"))
-# What is asked of whole models: `|found - expected| <= ABSOLUTE + RELATIVE * |expected|`, but for one number of
-# so many, which may differ by so much.
+# The tolerance for whole models: `|found - expected| <= ABSOLUTE + RELATIVE * |expected|`, except that one number
+# in OF may differ by OUTLIER.
 ABSOLUTE, RELATIVE, OUTLIER, OF = 1e-4, 1e-3, 0.02, 1000
 
 
@@ -46,7 +46,7 @@ def difference(found, expected):
         return f"{count} of {expected.size} whole numbers" if count else None
     found, expected = found.astype("f8"), expected.astype("f8")
     off = numpy.abs(found - expected)
-    # What is no number is near to nothing.
+    # A NaN is never within the tolerance.
     wrong = ~(off <= ABSOLUTE + RELATIVE * numpy.abs(expected))
     count = int(wrong.sum())
     if count == 0 or count <= expected.size // OF and (off[wrong] <= OUTLIER).all():
@@ -102,7 +102,7 @@ def of_child(tell, log, *arguments):
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     with os.fdopen(tell, "w") as pipe:
         json.dump(answer(*arguments), pipe)
-    # What a library does at its end is of no interest, and some crash then.
+    # Libraries are not shut down: some crash then.
     os._exit(0)
 
 

@@ -16,7 +16,7 @@ pub const MAX_ELEMENT_COUNT: u64 = u32::MAX as u64;
 /// DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT: every binding starts at a multiple of this many bytes.
 pub const MINIMUM_TENSOR_ALIGNMENT: u32 = 16;
 
-/// DML_TENSOR_FLAGS.
+/// DML_TENSOR_FLAGS: whether the runtime keeps a tensor's elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TensorFlags(u32);
 

@@ -14,7 +14,7 @@
 //!   compiled.
 //! - An [`IoBinding`](struct.IoBinding.html) says which inputs and outputs stay on the device, such as the state of a recurrent model.
 //!
-//! # A model of ONNX
+//! # An ONNX model
 //!
 //! ```no_run
 //! use dml_import::{Inputs, Model, Session, npy};
@@ -72,7 +72,8 @@
 //!         "OutputTensor": { "DataType": "FLOAT32", "Sizes": [2, 3] },
 //!         "Offset": 0, "Value": 1 } } },
 //!     "commands": [
-//!         { "type": "dispatch", "dispatchable": "eye", "bindings": { "OutputTensor": "Out" } },
+//!         { "type": "dispatch", "dispatchable": "eye",
+//!           "bindings": { "OutputTensor": "Out" } },
 //!         { "type": "print", "resource": "Out" } ]
 //! }"#;
 //! let program = Model::from_bytes(model)?.bind(&Inputs::new())?;

@@ -25,7 +25,7 @@ const PART: usize = 50;
 
 const DECODER: Llama = Llama { layers: 2, positions: 256 };
 
-/// What ONNX Runtime's CPU provider answers; `tests/data/decoding/record.py` writes it.
+/// The answers of ONNX Runtime's CPU provider; `tests/data/decoding/record.py` writes it.
 struct Answers {
     /// The token after a prompt of 1, 2, .. tokens.
     prompts: Vec<i64>,

@@ -19,7 +19,7 @@ use crate::view::Reader;
 /// An output of a group of nodes.
 pub(crate) struct GroupOutput {
     name: String,
-    /// Who has read it in earlier runs.
+    /// Its readers in earlier runs.
     reads: Arc<OutputUse>,
 }
 

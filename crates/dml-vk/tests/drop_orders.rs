@@ -1,4 +1,4 @@
-//! Whatever order things are dropped in, nothing is destroyed too early and nothing is left behind.
+//! Objects may be dropped in any order: nothing is destroyed too early, and nothing is left behind.
 //!
 //! The validation layer is the judge: it reports both.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -1,4 +1,4 @@
-//! Whatever is dropped while work is recorded or in flight, the work is done, the results are right, and no
+//! Objects may be dropped while work is recorded or in flight: the work is done, the results are right, and no
 //! object is left. Under the validation layer, which also reports objects that are destroyed too early.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -90,7 +90,7 @@ fn there_is_no_time_while_the_work_is_in_flight() {
     });
 }
 
-/// Whatever is submitted later waits until `gate` has `value`.
+/// Lets later submissions wait until `gate` has `value`.
 fn hold_up(device: &Device, gate: vk::Semaphore, value: u64) {
     let (semaphores, values) = ([gate], [value]);
     let mut timeline = vk::TimelineSemaphoreSubmitInfo::default().wait_semaphore_values(&values);

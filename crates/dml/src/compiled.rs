@@ -14,7 +14,7 @@ enum Work {
     Operator(Arc<Validated>),
     Graph {
         graph: Arc<ValidatedGraph>,
-        /// Of the preferred plan.
+        /// The explanation of the preferred plan.
         explanation: LazyExplanation,
     },
 }

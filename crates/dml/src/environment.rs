@@ -11,7 +11,7 @@ use crate::device::DeviceOptions;
 use crate::error::{Error, Result};
 
 impl DeviceOptions {
-    /// These options with all values from the environment filled in: `cap` from `DML_PROFILE` if it was
+    /// The options with all values from the environment filled in: `cap` from `DML_PROFILE` if it was
     /// `None`, `pipeline_cache` from `DML_PIPELINE_CACHE`, `robust_access` from `DML_ROBUST_ACCESS`, `work_bound`
     /// from `DML_WORK_BOUND`, `staged_transfers` (with the feature `testing`) from `DML_STAGED_TRANSFERS`.
     /// `instance` is limited to the cap's version of Vulkan: a caller that creates the [`crate::Instance`] must use

@@ -23,7 +23,7 @@ use dml_reference::descriptors::{self, gemm};
 const HEADS: u32 = 64;
 const KEYS: u32 = 256;
 
-/// Of one element for each head.
+/// Attention with one element for each head.
 fn attention(queries: u32) -> MultiheadAttentionDesc {
     let tensor = |steps| TensorDesc::packed(DataType::Float32, &[1, steps, HEADS]);
     descriptors::attention([tensor(queries), tensor(KEYS), tensor(KEYS), tensor(queries)], HEADS)

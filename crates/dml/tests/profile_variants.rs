@@ -27,7 +27,7 @@ fn made_up(required_features: Vec<Feature>) -> Shared<KernelModule> {
     .into()
 }
 
-/// Of two variants, of which one needs a feature, each device gets the best one that it supports.
+/// Each device gets the best variant that it supports, where one of two needs a feature.
 #[test]
 fn every_device_gets_the_variant_that_it_can_run() {
     let used = Feature::ALL.into_iter().filter(|it| it.enabling() == Enabling::WhereOffered);

@@ -49,7 +49,7 @@ fn buffer(device: &Device, random: &mut Random) -> Buffer {
     buffer
 }
 
-/// Of a run of the graph.
+/// The results of a run of the graph.
 #[derive(Debug)]
 struct Run {
     bytes: Vec<u8>,

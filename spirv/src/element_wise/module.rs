@@ -102,7 +102,7 @@ impl<K: Eq + Hash> LinkedKernels<K> {
         }))
     }
 
-    /// What `kernel` was linked for; `None` if it is not one of these.
+    /// The key that `kernel` was linked for; `None` if this cache did not link it.
     pub(crate) fn key(&self, kernel: &KernelModule) -> Option<K>
     where
         K: Clone,

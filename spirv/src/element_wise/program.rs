@@ -128,7 +128,7 @@ impl ElementFormula {
     /// steps before.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// The errors of `read`.
     pub fn results<E>(
         &self,
         mut read: impl FnMut(Value, &[u64]) -> Result<u64, E>,

@@ -89,7 +89,7 @@ impl Arithmetic {
         }
     }
 
-    /// What a kernel's name adds to its skeleton's.
+    /// The suffix that a kernel's name has after its skeleton's.
     fn name(self) -> &'static str {
         match self {
             Self::Integers | Self::Floats | Self::Halves => "",

@@ -1,4 +1,4 @@
-//! What may be contracted, and which buffers may be the same.
+//! The instructions that may be contracted, and the buffers that may be the same.
 
 use dml_spirv::product::{Arithmetic, Product, Tile};
 

@@ -177,7 +177,7 @@ fn node_tests(sh: &Shell) -> Result<()> {
     no_failure("ONNX's tests", node_tests::run(sh, &args)?)
 }
 
-/// The same nodes every night, so that a wrong result is a change's.
+/// Every night has the same random nodes, so that only a change can make a result wrong.
 fn random_nodes(sh: &Shell) -> Result<()> {
     let args = random_nodes::Args {
         cpu_drivers: true,
@@ -192,7 +192,7 @@ fn random_nodes(sh: &Shell) -> Result<()> {
 fn whole_models(sh: &Shell, args: &[&str]) -> Result<()> {
     let args = args.iter().map(|&option| option.to_owned()).collect();
     let args = models::Args { cpu_drivers: true, args, ..models::Args::default() };
-    no_failure("models that others made", models::run(sh, &args)?)
+    no_failure("public models", models::run(sh, &args)?)
 }
 
 fn seeded_models(sh: &Shell) -> Result<()> {

@@ -26,7 +26,7 @@ pub(super) fn digest(sh: &Shell, path: &Path) -> Result<String> {
     digest.map(str::to_owned).context("sha256sum printed nothing")
 }
 
-/// The folder `target/NAME` of what these scripts and packages make; empty where others made what was in it.
+/// The folder `target/NAME` for the results of these scripts and packages; emptied where other ones made its contents.
 pub(super) fn made_by(sh: &Shell, name: &str, tools: &[&str], scripts: &[&str]) -> Result<PathBuf> {
     let folder = workspace::root().join("target").join(name);
     let mut makers = tools.join(" ");

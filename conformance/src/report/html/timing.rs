@@ -8,7 +8,7 @@ use crate::results::{TargetRun, TimeBand};
 pub(super) struct Bar {
     pub(super) name: String,
     pub(super) count: String,
-    /// Of the largest count.
+    /// The count as a percentage of the largest one.
     pub(super) percent: u64,
 }
 

@@ -3,7 +3,7 @@ library has to offer."""
 
 import tempfile
 
-# What numbers are stored as where they are of half precision, and what it is never told to use.
+# Options for storage in half precision, and options that are never set.
 STORED_AS_HALVES = ("fp16_packed", "fp16_storage")
 NEVER = ("fp16_arithmetic", "bf16_packed", "bf16_storage")
 MAGIC = 7767517

@@ -1,4 +1,4 @@
-//! Models that others made, as works: only where they are laid out.
+//! Public models as works, where their folder is there.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -64,8 +64,8 @@ fn gemm(data_type: DataType, [rows, depth, columns]: [u32; 3]) -> Operation {
     Operation::new(desc, move |inputs| product(&inputs[0], &inputs[1], sizes)).with_most(MOST)
 }
 
-/// Of ResNet-50, MobileNetV2 and a U-Net, a batch of one: channels, height and width, filters, the filter's
-/// size, stride, and groups.
+/// Convolutions of ResNet-50, MobileNetV2 and a U-Net, a batch of one: channels, height and width, filters,
+/// the filter's size, stride, and groups.
 fn convolutions() -> Vec<Case> {
     let all = [
         ("resnet50/first_7x7", [3, 224, 64, 7, 2, 1]),
@@ -147,7 +147,7 @@ fn up_convolution(of: UpConvolution) -> Operation {
     Operation::new(desc, move |inputs| of.of(&inputs[0], &inputs[1])).with_most(MOST)
 }
 
-/// Of an input, a filter and an output of these sizes.
+/// A convolution whose input, filter and output have these sizes.
 fn plain(sizes: [[u32; 4]; 3]) -> ConvolutionDesc {
     let [input_tensor, filter_tensor, output_tensor] =
         sizes.map(|size| TensorDesc::packed(DataType::Float32, &size));

@@ -5,9 +5,9 @@
 pub(crate) struct LongShortTerm {
     pub(crate) steps: u32,
     pub(crate) sequences: u32,
-    /// Of an input.
+    /// The elements of an input.
     pub(crate) elements: u32,
-    /// Of a state.
+    /// The elements of a state.
     pub(crate) hidden: u32,
 }
 

@@ -11,7 +11,7 @@ use super::descs::*;
 pub struct Graph {
     #[expect(dead_code, reason = "the tensors point to it")]
     sizes: Box<[u32; 2]>,
-    /// Of the input, and of everything else.
+    /// The buffer tensors of the input, and of everything else.
     pub buffers: Box<[DML_BUFFER_TENSOR_DESC; 2]>,
     #[expect(dead_code, reason = "the operators point to them")]
     tensors: Box<[DML_TENSOR_DESC; 2]>,

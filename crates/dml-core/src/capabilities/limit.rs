@@ -34,7 +34,7 @@ macro_rules! limits {
                 }
             }
 
-            /// These limits, with another value of `limit`. A limit that has 32 bits in Vulkan is at most
+            /// The limits with another value of `limit`. A limit that has 32 bits in Vulkan is at most
             /// `u32::MAX`.
             #[must_use]
             pub fn with(mut self, limit: Limit, value: u64) -> Self {

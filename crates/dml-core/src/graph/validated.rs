@@ -34,9 +34,9 @@ pub struct GraphNode {
 /// The operator that a node executes, or its constant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeWork {
-    /// It executes an operator.
+    /// The node executes an operator.
     Operator(Arc<Validated>),
-    /// It has these bytes as its only output.
+    /// The node has these bytes as its only output.
     Constant(Arc<[u8]>),
 }
 

@@ -57,50 +57,50 @@ impl Tuning {
         }
     }
 
-    /// These preferences, with another work group size. It is rounded down to a power of two, and at least 2:
+    /// The preferences with another work group size. It is rounded down to a power of two, and at least 2:
     /// the largest tensor then has at most 2^31 work groups, so that kernels can count them in 32 bits.
     pub const fn with_local_size(mut self, local_size: u32) -> Self {
         self.local_size = if local_size < 2 { 2 } else { 1 << local_size.ilog2() };
         self
     }
 
-    /// These preferences, with other sizes in bytes: `inline_bytes`, `seed_bytes` and `row_bytes`.
+    /// The preferences with other sizes in bytes: `inline_bytes`, `seed_bytes` and `row_bytes`.
     pub const fn with_sizes(mut self, inline: u32, seed: u32, row: u32) -> Self {
         (self.inline_bytes, self.seed_bytes, self.row_bytes) = (inline, seed, row);
         self
     }
 
-    /// These preferences, with at most `most` regions in a copy.
+    /// The preferences with at most `most` regions in a copy.
     pub const fn with_most_regions(mut self, most: u32) -> Self {
         self.most_regions = most;
         self
     }
 
-    /// These preferences, with tiles in shared memory.
+    /// The preferences with tiles in shared memory.
     pub const fn with_shared_tiles(mut self) -> Self {
         self.shared_tiles = true;
         self
     }
 
-    /// These preferences, with kernels that emulate every optional type of the hardware.
+    /// The preferences with kernels that emulate every optional type of the hardware.
     pub const fn without_native_types(mut self) -> Self {
         self.native_types = false;
         self
     }
 
-    /// These preferences, with one strategy for all tensors that it supports.
+    /// The preferences with one strategy for all tensors that it supports.
     pub const fn with_strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = Some(strategy);
         self
     }
 
-    /// These preferences, with other numerics.
+    /// The preferences with other numerics.
     pub const fn with_numerics(mut self, numerics: Numerics) -> Self {
         self.numerics = numerics;
         self
     }
 
-    /// These preferences, with at most so much work in a dispatch.
+    /// The preferences with at most so much work in a dispatch.
     pub const fn with_dispatch_bound(mut self, bound: u64) -> Self {
         self.dispatch_bound = bound;
         self

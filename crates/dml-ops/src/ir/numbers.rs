@@ -1,4 +1,4 @@
-//! What the words of a contraction are.
+//! The numbers of a contraction: how its words are read, multiplied and added.
 
 use dml_spirv::product::Sign;
 

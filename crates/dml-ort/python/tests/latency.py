@@ -16,7 +16,7 @@ import numpy as np
 import graphs
 
 ROUNDS = 7
-# Of one turn: at least so many, and as many as take so long.
+# A turn has at least RUNS runs, and more if these take less than SECONDS.
 RUNS, SECONDS = 20, 0.4
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import graphs
 
 CONTROL = {"If", "Loop", "Scan"}
-# Of the greatest element. Models of networks with many layers add up what their operators round.
+# Relative to the greatest element: networks with many layers add up the rounding of their operators.
 TOLERANCE = 1e-3
 
 

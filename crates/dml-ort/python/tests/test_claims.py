@@ -11,7 +11,7 @@ import random_graphs
 import sweep
 
 F, I = TensorProto.FLOAT, TensorProto.INT64
-# Of sizes of 0 that only a run brings, docs/onnxruntime.md has these.
+# The refusals of docs/onnxruntime.md for sizes of 0 that only a run brings.
 REFUSED = ()
 # The CPU provider of older versions ends the process for some sizes of 0.
 HAS_EMPTY = int(ort.__version__.split(".")[1]) >= 32

@@ -13,7 +13,7 @@ use crate::boundary::Result;
 use crate::counters::{self, Copied};
 use crate::process;
 
-/// Who has read an output of a group of nodes in earlier runs, which tells where the next run leaves it.
+/// The readers of an output of a group of nodes in earlier runs, which tell where the next run leaves it.
 #[derive(Debug, Default)]
 pub(crate) struct OutputUse {
     by_host: AtomicBool,

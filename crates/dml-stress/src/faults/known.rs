@@ -45,9 +45,9 @@ pub(crate) struct KnownFinding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ProcessFailure {
-    /// It crashed.
+    /// The process crashed.
     Crash,
-    /// It hung and had to be killed.
+    /// The process hung and had to be killed.
     Hang,
 }
 

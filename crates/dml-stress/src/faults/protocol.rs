@@ -79,10 +79,10 @@ pub(crate) struct Device {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answer {
-    /// It became a typed error.
+    /// The fault became a typed error.
     Refused,
-    /// It was worked around.
+    /// The fault was worked around.
     Tolerated,
-    /// It broke a promise: this one.
+    /// The fault broke this promise.
     Broken(String),
 }

@@ -29,7 +29,7 @@ pub struct PhysicalDevice {
     capabilities: Arc<Capabilities>,
     pub(crate) non_coherent_atom_size: u64,
     families: Arc<[vk::QueueFamilyProperties]>,
-    /// Of which one was the caller's choice already.
+    /// The one of `families` that the caller had chosen already.
     own_family: Option<u32>,
     unusable: Option<Unusable>,
 }

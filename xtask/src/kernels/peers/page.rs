@@ -46,7 +46,7 @@ fn busiest(kernel: &Compiled) -> Option<&Loop> {
     kernel.loops.iter().filter(|it| it.float > 0).max_by_key(|it| it.float)
 }
 
-/// Such as `64 of 75, 4*lds-load.b128: 16.0 for a load`.
+/// The loop in words, such as `64 of 75, 4*lds-load.b128: 16.0 for a load`.
 fn in_words(it: &Loop) -> String {
     let is_load = |kind: &str| kind.contains("load") && !kind.starts_with("scalar");
     let loads = it.memory.iter().filter(|(kind, _)| is_load(kind));
@@ -88,13 +88,13 @@ pub(super) fn text(family: &str, compiler: &str, rows: &[PeerResult]) -> String 
     let mut text = format!(
         "# Compiled, not timed: single nodes on {family}\n\n\
          <!-- Written by `cargo xtask kernels --peers --families {family}`. -->\n\n\
-         What this runtime and other libraries give to the compiler of one GPU family, Mesa {compiler}, on a device \
-         that executes nothing ([gpu-without-a-gpu.md](../gpu-without-a-gpu.md)).\n\
+         The kernels that this runtime and other libraries give to the compiler of one GPU family, Mesa {compiler}, \
+         on a device that executes nothing ([gpu-without-a-gpu.md](../gpu-without-a-gpu.md)).\n\
          **Nothing here is a time.** Libraries compute with other roundings and types: ggml keeps weights as halves, \
          and all but this runtime fuse products with sums.\n\n\
          One run of one ONNX node: dispatches, barriers (those around copies of inputs and outputs included), and \
          the work groups of each dispatch.\n\
-         Of the innermost loop with the most arithmetic: instructions on floats of all, its loads, and how many \
+         The innermost loop with the most arithmetic: instructions on floats of all, its loads, and how many \
          instructions on floats there are for a load. Arithmetic that is unrolled, or in a loop around others, is \
          in none.\n\
          VGPRs are registers of an invocation, waves those that a SIMD can hold, as the driver counts them.\n\n\

@@ -23,7 +23,7 @@ pub struct OperatorSupport {
 /// Whether an operator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// It runs.
+    /// The operator runs.
     RunsAs {
         /// The first version of ai.onnx in which it runs.
         since: i64,

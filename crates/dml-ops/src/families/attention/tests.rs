@@ -40,7 +40,7 @@ fn queries_that_are_answered_apart_find_the_same() {
     assert_eq!(compared, 10);
 }
 
-/// Of a sequence of so many steps, with twelve heads of 64 elements.
+/// Attention of a sequence of so many steps, with twelve heads of 64 elements.
 fn of_steps(steps: u32) -> MultiheadAttentionDesc {
     let tensor = || TensorDesc::packed(DataType::Float32, &[1, steps, 12 * 64]);
     MultiheadAttentionDesc {

@@ -33,9 +33,9 @@ type LookupOf = fn(&Validated, &TensorLayout) -> Result<Lookup, Error>;
 /// The treatment of an index outside of its dimension.
 #[derive(Clone, Copy)]
 pub(super) enum Outside {
-    /// It means the nearest element inside.
+    /// The index means the nearest element inside.
     Nearest,
-    /// It means no element.
+    /// The index means no element.
     Nowhere,
 }
 

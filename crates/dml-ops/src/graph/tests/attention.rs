@@ -14,7 +14,7 @@ fn kernels(form: TestGraph, result: Sized, what: &str) -> Vec<String> {
     exact_and_fast(form, result, what).0
 }
 
-/// The same, and how many kernels have one pass over the keys with fast numerics.
+/// [`kernels`], and how many of them have one pass over the keys with fast numerics.
 fn exact_and_fast(mut form: TestGraph, result: Sized, what: &str) -> (Vec<String>, usize) {
     form.0.output(result.0);
     let graph = valid(&form.0.finish());

@@ -19,7 +19,7 @@ pub(super) struct Aligned {
     pub(super) in_last: Vec<Option<usize>>,
     pub(super) key: usize,
     pub(super) depth: Option<usize>,
-    /// Of `found`, and of `last`.
+    /// The element's dimension in `found`, and in `last`.
     pub(super) element: Option<[usize; 2]>,
 }
 
