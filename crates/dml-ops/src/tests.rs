@@ -9,6 +9,7 @@ use dml_reference::{Case, Memory, Reference, Signature, run_on_host};
 use crate::families::{attention, gather_scatter, nonzero, resample, roi, sort};
 use crate::{OPERATORS, Operator, Target, TransferUse};
 
+mod buffers;
 mod dot_products;
 mod huge;
 mod numerics;

@@ -1,7 +1,8 @@
 //! Passes over a program that change no bit of its results: copies become views, unread results are dropped, Maps are
 //! fused with the node that reads them, or with a Map that writes beside their result, reductions of the same rows
 //! become groups, products with a softmax between them become an attention, costly functions of narrow elements
-//! become tables, and large matrices that each execution unpacks are multiplied by in slices.
+//! become tables, large matrices that each execution unpacks are multiplied by in slices, and products by copies that
+//! exceed a buffer in pieces.
 //!
 //! Each pass sees only buffers and nodes, so the nodes of one operator and of several operators of a graph
 //! are optimized in the same way.
@@ -12,6 +13,7 @@ mod epilogues;
 mod fuse;
 mod merge;
 mod pairs;
+mod pieces;
 mod rows;
 mod slices;
 mod tables;
@@ -33,7 +35,8 @@ pub(crate) struct Report {
     pub(crate) not_fused: Vec<(usize, &'static str)>,
 }
 
-/// Optimizes `program` for a device; without `fuse` only unread results are dropped.
+/// Optimizes `program` for a device; without `fuse` only unread results are dropped, and products divided that exceed
+/// a buffer.
 pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -> Report {
     let mut report = Report::default();
     let mut uses = Uses::of(std::mem::take(&mut program.nodes));
@@ -53,7 +56,8 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
         rows::group(program);
         attention::fuse(program, target);
         tables::tabulate(program, target.max_window());
-        slices::divide(program, target.max_window());
+        slices::divide(program, target);
     }
+    pieces::divide(program, target.max_buffer());
     report
 }

@@ -94,7 +94,7 @@ impl Schedule<'_> {
         Ok(sums)
     }
 
-    /// Copies a factor to where it can be read as quads.
+    /// Copies a factor to where it can be read as quads, unless no buffer is large enough for the copy.
     fn repack(&mut self, sums: &mut Sums<Slot>, factor: Factor) -> Result<(), Error> {
         let operand = factor as usize;
         // The last dimension is the one whose elements become neighbours.
@@ -120,6 +120,9 @@ impl Schedule<'_> {
         }
         // A quad may begin at any element.
         let count = next.cast_unsigned() + u64::from(QUAD - 1);
+        if ElementWidth::B32.bytes_of(count) > self.target.max_buffer() {
+            return Ok(());
+        }
         let place = sums.places[operand];
         let input =
             Operand { strides: from, ..Operand::at(place.buffer, ElementWidth::B32, place.base) };

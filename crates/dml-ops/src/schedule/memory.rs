@@ -38,13 +38,14 @@ pub(super) struct Placement {
 }
 
 /// Places `buffers` so that none shares a byte, or an aligned block, with another one that is live at the
-/// same time: a descriptor covers whole blocks. No piece has more than `most` bytes, unless a buffer has by itself.
+/// same time: a descriptor covers whole blocks. No piece has more than `most` bytes, or than the largest buffer.
 pub(super) fn place(buffers: &[Buffer], alignment: u64, most: u64) -> Placement {
     let whole = place_whole(buffers, alignment);
     if whole.size <= most {
         return whole;
     }
-    let piece = (most - most % PART_ALIGNMENT).max(PART_ALIGNMENT);
+    let largest = buffers.iter().map(|buffer| buffer.size.next_multiple_of(PART_ALIGNMENT)).max();
+    let piece = (most - most % PART_ALIGNMENT).max(largest.unwrap_or(PART_ALIGNMENT));
     divided(place_in(&largest_first(buffers), buffers, (alignment, piece)), buffers, piece)
 }
 

@@ -12,6 +12,7 @@ use dml_spirv::element_wise::DIMENSIONS;
 use super::fuse::widens;
 use super::uses::Uses;
 use super::views::{self, Broadcast};
+use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, SLACK};
 use crate::ir::{
     Buffer, BufferPosition, Content, Dimension, Map, Node, Numbers, Program, Recorded, SUMS, Stage,
@@ -29,9 +30,12 @@ const TILES: [u32; 2] = [128, 4];
 /// The number of columns among the operands of sums.
 const COLUMNS: usize = 1;
 
-/// Divides the products by large unpacked matrices in `program`, where a descriptor shows `most_shown` bytes.
-pub(super) fn divide(program: &mut Program, most_shown: u64) {
-    let most = MOST_BYTES.min(most_shown / SLICES_OF_A_WINDOW);
+/// Divides the products by large unpacked matrices in `program`.
+pub(super) fn divide(program: &mut Program, target: &Target<'_>) {
+    let most = Most {
+        bytes: MOST_BYTES.min(target.max_window() / SLICES_OF_A_WINDOW),
+        buffer: target.max_buffer(),
+    };
     let uses = Uses::of(std::mem::take(&mut program.nodes));
     let found = uses.numbers().filter_map(|number| {
         let divided = Division::of(program, &uses, number, most)?;
@@ -59,6 +63,15 @@ pub(super) fn divide(program: &mut Program, most_shown: u64) {
     program.nodes = nodes;
 }
 
+/// The sizes in bytes of slices.
+#[derive(Clone, Copy)]
+struct Most {
+    /// Of slices that are not more than [`MOST_SLICES`].
+    bytes: u64,
+    /// Of any slice.
+    buffer: u64,
+}
+
 /// A product by a matrix, and the Map that unpacks the matrix.
 struct Division {
     map_number: usize,
@@ -78,7 +91,7 @@ struct Division {
 impl Division {
     /// The division of the product `number` into slices of at most `most` bytes, if it is one by an unpacked matrix of
     /// more.
-    fn of(program: &Program, uses: &Uses, number: usize, most: u64) -> Option<Self> {
+    fn of(program: &Program, uses: &Uses, number: usize, most: Most) -> Option<Self> {
         let recorded = uses.get(number)?;
         let Node::Contract(all) = &recorded.node else { return None };
         let [sums] = all.as_slice() else { return None };
@@ -108,7 +121,9 @@ impl Division {
         let elements = read.sizes.iter().map(|size| u64::from(*size)).product::<u64>();
         let unit = columns.size / read.sizes[first];
         let of_a_column = elements / u64::from(columns.size) * u64::from(ElementWidth::B32.bytes());
-        let fitting = (most / of_a_column).max(u64::from(columns.size).div_ceil(MOST_SLICES));
+        let slack = SLACK as u64 * u64::from(ElementWidth::B32.bytes());
+        let fitting = (most.bytes / of_a_column).max(u64::from(columns.size).div_ceil(MOST_SLICES));
+        let fitting = fitting.min(most.buffer.saturating_sub(slack) / of_a_column);
         let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
         let multiple =
             |tile: &u32| unit.checked_next_multiple_of(*tile).filter(|it| it % unit == 0);
@@ -190,9 +205,11 @@ fn matrix(sums: &Sums) -> Option<IterationSpace> {
 
 #[cfg(test)]
 mod tests {
+    use dml_core::{Capabilities, Tuning};
     use dml_spirv::functions::{I32_TO_F32, SIGN_EXTEND_8};
 
     use super::*;
+    use crate::TransferUse;
     use crate::ir::Computation;
 
     const ROWS: u32 = 8;
@@ -234,6 +251,15 @@ mod tests {
         program
     }
 
+    /// Divides the products for a device with buffers of at most `most_bytes`.
+    fn divide_for(program: &mut Program, most_bytes: u64) {
+        let mut capabilities = Capabilities::vulkan_minimum();
+        capabilities.limits.max_storage_buffer_range = u32::MAX.into();
+        capabilities.limits.max_memory_allocation_size = most_bytes;
+        let (tuning, transfer) = (Tuning::new(), TransferUse::Allowed);
+        divide(program, &Target { capabilities: &capabilities, tuning, transfer });
+    }
+
     fn sums(program: &Program) -> Vec<&Sums> {
         let nodes = program.nodes.iter().filter_map(|recorded| match &recorded.node {
             Node::Contract(all) => Some(all),
@@ -246,7 +272,7 @@ mod tests {
     fn slices_share_memory_and_add_in_the_order_of_the_whole_product() {
         let whole = product();
         let mut divided = product();
-        divide(&mut divided, u64::MAX);
+        divide_for(&mut divided, 1 << 30);
         let slices = sums(&divided);
         let part = sums(&whole)[0].length_of_a_part();
         assert_eq!(slices.len(), 4);
@@ -271,7 +297,20 @@ mod tests {
             }
         }
         let before = small.to_string();
-        divide(&mut small, u64::MAX);
+        divide_for(&mut small, 1 << 30);
         assert_eq!(small.to_string(), before);
+    }
+
+    #[test]
+    fn a_slice_fits_the_largest_buffer() {
+        for most_bytes in [1 << 20, 1 << 18, 100_000] {
+            let mut divided = product();
+            divide_for(&mut divided, most_bytes);
+            let slices = sums(&divided);
+            let bytes = |it: &&Sums| divided.bytes(it.places[super::COLUMNS].buffer).unwrap();
+            assert!(slices.iter().map(bytes).all(|it| it <= most_bytes));
+            let columns: u32 = slices.iter().map(|it| it.columns[0].size).sum();
+            assert_eq!(columns, COLUMNS);
+        }
     }
 }
