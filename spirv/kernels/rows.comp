@@ -3,7 +3,8 @@
 //
 // An invocation reads and writes the same elements in all phases, so that phases need not wait for each other. What a
 // phase makes of elements is kept in registers with GROUP, where an invocation has eight quads; with LONG, and without
-// GROUP, it is written to the output, and read from there.
+// GROUP, it is written to the output, and read from there. With SEGMENTS nothing is kept: a kernel makes states of segments,
+// or joins such states, in every work group of a row, and computes with them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_8bit_storage : require
@@ -49,6 +50,9 @@ void set_row_value(const uint number, const uvec4 value) {
 void linked_row(
     const uvec4 low, const uvec4 high, const uint x, const uint n, inout uvec4 a, inout uvec4 b) {
     set_row_value(0u, held(a) + held(b) + row_value(0u));
+#ifdef SEGMENTS
+    write_every(x, n);
+#endif
 }
 
 void linked_element(
@@ -64,6 +68,42 @@ void linked_element(
 #endif
 }
 
+#ifdef SEGMENTS
+
+// Joins the states of the row's segments.
+void join_phase(const Row row) {
+    Row states = row;
+    states.size = segments_of(row.size);
+    uvec4 a;
+    uvec4 b;
+    reduce_row(states, a, b);
+    linked_row(row.low, row.high, 0u, 1u, a, b);
+}
+
+// Writes the state of the segment.
+void segment_phase(const Row row) {
+    uvec4 length;
+    uvec4 unused;
+    linked_length(length, unused);
+    uvec4 a;
+    uvec4 b;
+    reduce_blocks(row, row.segment * BLOCKS_OF_TURN, length.x, a, b);
+    if (row.is_there && row.place == 0u) {
+        linked_row(row.low, row.high, row.segment, 1u, a, b);
+    }
+}
+
+// Writes values of the row: for all of its work groups the first one does.
+void store_phase(const Row row) {
+    uvec4 a = uvec4(0u);
+    uvec4 b = uvec4(0u);
+    if (row.is_there && row.place == 0u && row.segment == 0u) {
+        linked_row(row.low, row.high, 0u, 1u, a, b);
+    }
+}
+
+#else
+
 // Reduces the row.
 void reduce_phase(const Row row) {
     uvec4 a;
@@ -71,6 +111,8 @@ void reduce_phase(const Row row) {
     reduce_row(row, a, b);
     linked_row(row.low, row.high, 0u, 1u, a, b);
 }
+
+#endif
 
 // Computes with values of the row.
 void row_phase(const Row row) {
@@ -101,6 +143,9 @@ void keep_phase(const Row row) {
 // Writes elements of the output.
 void write_phase(const Row row) {
     uint x = first_of_quads(row);
+#ifdef SEGMENTS
+    x += row.segment * SEGMENT;
+#endif
     const uint end = row.is_there ? row.size : 0u;
 #ifdef LONG
     while (x < end) {
@@ -134,7 +179,13 @@ void write_phase(const Row row) {
 
 // The linker replaces the body by calls of copies of these, one for each phase.
 void linked_phases(const Row row) {
+#ifdef SEGMENTS
+    join_phase(row);
+    segment_phase(row);
+    store_phase(row);
+#else
     reduce_phase(row);
+#endif
     row_phase(row);
 #ifdef KEEPS
     keep_phase(row);

@@ -2388,6 +2388,38 @@ pub static ROWS_LONG_7: Source = Source {
     },
 };
 
+/// Reduces segments of long rows or computes with their states, by up to one dimension of rows, a work group to a segment.
+pub static ROWS_SEGMENTS_1: Source = Source {
+    name: "rows_segments_1",
+    spirv: include_bytes!("../compiled/rows_segments_1.spv"),
+    relocations: include_bytes!("../compiled/rows_segments_1.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
+/// Reduces segments of long rows or computes with their states, by up to seven dimensions of rows, a work group to a segment.
+pub static ROWS_SEGMENTS_7: Source = Source {
+    name: "rows_segments_7",
+    spirv: include_bytes!("../compiled/rows_segments_7.spv"),
+    relocations: include_bytes!("../compiled/rows_segments_7.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[],
+    },
+};
+
 /// Joins each element of a row with all before it: states of two words, of elements of one.
 pub static SCAN_FIRST_PAIRS: Source = Source {
     name: "scan_first_pairs",
@@ -2648,6 +2680,8 @@ pub static LINKED: &[&Source] = &[
     &ROWS_GROUP_7,
     &ROWS_LONG_1,
     &ROWS_LONG_7,
+    &ROWS_SEGMENTS_1,
+    &ROWS_SEGMENTS_7,
     &SCAN_FIRST_PAIRS,
     &SCAN_PAIRS,
     &SCAN_WIDE,

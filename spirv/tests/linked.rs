@@ -160,6 +160,10 @@ fn every_kernel() -> BTreeMap<String, Link> {
             insert(&mut all, name, move |types| kernel.spirv(types));
         }
     }
+    for kernel in rows::segments() {
+        let name = format!("rows, {} phases, {:?}", kernel.phases.len(), kernel.form);
+        insert(&mut all, name, move |types| kernel.spirv(types));
+    }
     for (name, kernel) in rows::attentions() {
         insert(&mut all, name, move |types| kernel.spirv(types));
     }

@@ -17,6 +17,7 @@ mod proofs;
 mod recurrent;
 mod root_mean_square;
 mod row_kernels;
+mod row_segments;
 mod tables;
 mod worked_shapes;
 

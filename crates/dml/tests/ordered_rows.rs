@@ -7,7 +7,7 @@ mod common;
 use common::on_every_device;
 use dml::core::operators::{
     ActivationSoftmax1Desc, ArgmaxDesc, CumulativeProductDesc, CumulativeSummationDesc,
-    MeanVarianceNormalization2Desc, ReduceDesc, TopK1Desc,
+    DynamicQuantizeLinearDesc, MeanVarianceNormalization2Desc, ReduceDesc, TopK1Desc,
 };
 use dml::core::{
     AbstractOperator, AxisDirection, MatrixTransform, ReduceFunction, Strategy, Tuning,
@@ -27,7 +27,7 @@ fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8
     let input = device.create_buffer(bytes.len() as u64).unwrap();
     device.vulkan().write_buffer(&input, 0, bytes).unwrap();
     // Every input has the first of the bytes.
-    let sizes = [0, 1].map(|at| operator.output_size(at)).into_iter().filter(|size| *size > 0);
+    let sizes = [0, 1, 2].map(|at| operator.output_size(at)).into_iter().filter(|size| *size > 0);
     let zeros = |size: u64| {
         let buffer = device.create_buffer(size).unwrap();
         // Bytes after the last element are unchanged.
@@ -181,6 +181,80 @@ fn rows_of_several_turns_are_normalized_alike() {
                 fused_activation: None,
             };
             check(device, &norm.into(), &bytes, &format!("norm {data_type} {sizes:?}"));
+        }
+    });
+}
+
+/// Checks that work groups for segments of rows give the bytes of an invocation for each row.
+fn check_segments(device: &Device, operator: &AbstractOperator, bytes: &[u8], name: &str) {
+    let tunings =
+        [Tuning::new().with_strategy(Strategy::Kernel), Tuning::new().with_shared_tiles()];
+    let [whole, segments] = tunings.map(|it| run(&device.with_tuning(it), operator, bytes));
+    assert!(whole == segments, "{name}");
+}
+
+/// A segment has 8,192 elements; the last one of a row may be shorter.
+#[test]
+fn segments_of_rows_have_the_bits_of_whole_rows() {
+    on_every_device(|device| {
+        let mut random = Random::new("segments of rows");
+        for (data_type, sizes) in
+            [(DataType::Float32, [2, 25_001]), (DataType::Float16, [3, 8_193])]
+        {
+            let tensor = || TensorDesc::packed(data_type, &sizes);
+            let count = sizes[0] * sizes[1];
+            let width = data_type.bits() as usize / 8;
+            // From 0.5 to 2, of both signs.
+            let mut element = || match data_type {
+                DataType::Float16 => (random.bits() & 0x83ff) | 0x3800,
+                _ => (random.bits() & 0x80ff_ffff) | 0x3f00_0000,
+            };
+            let bytes: Vec<u8> =
+                (0..count).flat_map(|_| element().to_le_bytes()[..width].to_vec()).collect();
+            let softmax = ActivationSoftmax1Desc {
+                input_tensor: tensor(),
+                output_tensor: tensor(),
+                axes: vec![1],
+            };
+            check_segments(
+                device,
+                &softmax.into(),
+                &bytes,
+                &format!("softmax {data_type} {sizes:?}"),
+            );
+            let of_rows = || Some(tensor().with_strides(&[0, 1]));
+            let norm = MeanVarianceNormalization2Desc {
+                input_tensor: tensor(),
+                scale_tensor: of_rows(),
+                bias_tensor: of_rows(),
+                output_tensor: tensor(),
+                axes: vec![1],
+                use_mean: true,
+                use_variance: true,
+                epsilon: 1e-5,
+                fused_activation: None,
+            };
+            check_segments(device, &norm.into(), &bytes, &format!("norm {data_type} {sizes:?}"));
+            for function in [ReduceFunction::Sum, ReduceFunction::Multiply] {
+                let reduce = ReduceDesc {
+                    function,
+                    input_tensor: tensor(),
+                    output_tensor: TensorDesc::packed(data_type, &[sizes[0], 1]),
+                    axes: vec![1],
+                };
+                let name = format!("{function:?} {data_type} {sizes:?}");
+                check_segments(device, &reduce.into(), &bytes, &name);
+            }
+            let integers = [DataType::Uint8, DataType::Int8].into_iter();
+            for integer in integers.filter(|_| data_type == DataType::Float32) {
+                let quantize = DynamicQuantizeLinearDesc {
+                    input_tensor: TensorDesc::packed(DataType::Float32, &[1, 9_001]),
+                    output_tensor: TensorDesc::packed(integer, &[1, 9_001]),
+                    output_scale_tensor: TensorDesc::packed(DataType::Float32, &[1, 1]),
+                    output_zero_point_tensor: TensorDesc::packed(integer, &[1, 1]),
+                };
+                check_segments(device, &quantize.into(), &bytes[..36_004], &format!("{integer}"));
+            }
         }
     });
 }

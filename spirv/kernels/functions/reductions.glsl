@@ -44,18 +44,29 @@ uvec4 number_where_equal(const uvec4 value, const uvec4 greatest, const uvec4 nu
     return number | uvec4(~is_same);
 }
 
-// A product in two words in the same way: what is rounded to nearest, and what rounding has lost so far.
+// 2^-80: parts of a product of what is not below it are no subnormal numbers that count.
+const int LEAST_FACTOR = 0x17800000;
+
+// The lanes where a factor or the product is below that: such a product has one word.
+uvec4 is_small(const uvec4 a, const uvec4 b) {
+    const uvec4 product = floatBitsToUint(uintBitsToFloat(a) * uintBitsToFloat(b));
+    const uvec4 least = min(min(a & 0x7fffffffu, b & 0x7fffffffu), product & 0x7fffffffu);
+    return uvec4((ivec4(least) - LEAST_FACTOR) >> 31);
+}
+
+// A product in two words in the same way: what is rounded to nearest, and what rounding has lost so far. Where the product
+// has one word, both words of the factors count.
 uvec4 product_high(const uvec4 a, const uvec4 a_rest, const uvec4 b, const uvec4 b_rest) {
-    return floatBitsToUint(uintBitsToFloat(a) * uintBitsToFloat(b));
+    const uvec4 small = is_small(a, b);
+    const uvec4 first = of_both(a, a_rest) & small | a & ~small;
+    const uvec4 factor = of_both(b, b_rest) & small | b & ~small;
+    return floatBitsToUint(uintBitsToFloat(first) * uintBitsToFloat(factor));
 }
 
 // The upper 12 of the 24 digits.
 vec4 upper_digits(const vec4 a) {
     return uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u);
 }
-
-// 2^-80: parts of a product of what is not below it are no subnormal numbers that count.
-const int LEAST_FACTOR = 0x17800000;
 
 // a * b less its rounded value is exact (Dekker).
 uvec4 product_rest(const uvec4 a, const uvec4 a_rest, const uvec4 b, const uvec4 b_rest) {
@@ -70,7 +81,5 @@ uvec4 product_rest(const uvec4 a, const uvec4 a_rest, const uvec4 b, const uvec4
         + first_low * factor_high;
     const vec4 rest = first * uintBitsToFloat(b_rest) + uintBitsToFloat(a_rest) * factor;
     const uvec4 result = floatBitsToUint((lost + first_low * factor_low) + rest);
-    const uvec4 least = min(min(a & 0x7fffffffu, b & 0x7fffffffu), floatBitsToUint(abs(product)));
-    return result & uvec4(~((ivec4(least) - LEAST_FACTOR) >> 31));
+    return result & ~is_small(a, b);
 }
-

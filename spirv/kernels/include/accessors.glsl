@@ -32,3 +32,33 @@ void merge1(const uint at, const uint mask, const uint word) {
     atomicAnd(words1_7[base_word(OUTPUT) + at], ~mask);
     atomicOr(words1_7[base_word(OUTPUT) + at], word);
 }
+
+#ifdef SEGMENTS
+// Writes to an operand that is not the output.
+#define WRITERS(K)                                                                       \
+    void write1_##K(const uint at, const uint word) { words1_##K[base_word(K) + at] = word; }                     \
+    void merge1_##K(const uint at, const uint mask, const uint word) {                   \
+        atomicAnd(words1_##K[base_word(K) + at], ~mask);                                 \
+        atomicOr(words1_##K[base_word(K) + at], word);                                   \
+    }
+
+WRITERS(0)
+WRITERS(1)
+WRITERS(2)
+WRITERS(3)
+WRITERS(4)
+WRITERS(5)
+WRITERS(6)
+
+// Makes all of these known to the linker.
+void write_every(const uint at, const uint word) {
+#define WRITE(K) write1_##K(at, word); merge1_##K(at, at, word);
+    WRITE(0)
+    WRITE(1)
+    WRITE(2)
+    WRITE(3)
+    WRITE(4)
+    WRITE(5)
+    WRITE(6)
+}
+#endif

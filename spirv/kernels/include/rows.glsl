@@ -8,7 +8,8 @@
 // the functions that are linked are in the kernel once. With ONE_BLOCK no row is longer than a block; what may be joined
 // in any order has one block with one quad of lanes. With GROUP an invocation has a quad of lanes of one block, and a row
 // has as many invocations as that takes, a power of two; what they have is joined in memory that they share. With LONG
-// all invocations of a work group go through a row in turns, each of as many blocks as they have at one time.
+// all invocations of a work group go through a row in turns, each of as many blocks as they have at one time. With SEGMENTS
+// several work groups share a row, each with as many blocks as it has at one time: a segment.
 
 // Lanes of a block.
 const uint LANES = 16u;
@@ -28,6 +29,10 @@ struct Row {
     uint shift;
     // Whether there is such a row.
     bool is_there;
+#ifdef SEGMENTS
+    // The number of this work group's segment.
+    uint segment;
+#endif
 };
 
 #ifdef GROUP
@@ -38,12 +43,22 @@ shared uvec4 states[LOCAL_SIZE_LITERAL];
 // Quads that an invocation has.
 const uint QUADS = 8u;
 
-#ifdef LONG
+#if defined(LONG) || defined(SEGMENTS)
+#define TURNS
 // Blocks of a row that a work group has at one time.
 const uint BLOCKS_OF_TURN = LOCAL_SIZE_LITERAL / 4u;
 #endif
 
-#if defined(PHASES) && !defined(LONG)
+#ifdef SEGMENTS
+const uint SEGMENT = BLOCKS_OF_TURN * QUADS * LANES;
+
+// Segments of a row of so many elements.
+uint segments_of(const uint size) {
+    return (size + SEGMENT - 1u) / SEGMENT;
+}
+#endif
+
+#if defined(PHASES) && !defined(TURNS)
 #define KEEPS
 #endif
 
@@ -75,6 +90,16 @@ Row row_of_invocation() {
     linked_length(length, unused);
     Row row;
     row.size = inner_size().x;
+#ifdef SEGMENTS
+    row.shift = 8u;
+    row.place = gl_LocalInvocationIndex;
+    const uint index = linear_group(push.first_group);
+    row.is_there = index < push.count;
+    const uint segments = segments_of(row.size);
+    const uint at = min(index, push.count - 1u);
+    row.segment = at % segments;
+    find_row(at / segments, row.low, row.high);
+#else
     const uint blocks = (row.size + length.x - 1u) / length.x;
     // Four invocations for each block, and a power of two; no more than a work group has.
     row.shift = min(8u, blocks == 1u ? 2u : 3u + uint(findMSB(blocks - 1u)));
@@ -83,6 +108,7 @@ Row row_of_invocation() {
     row.place = invocation & (1u << row.shift) - 1u;
     row.is_there = index < push.count;
     find_row(min(index, push.count - 1u), row.low, row.high);
+#endif
     return row;
 }
 
@@ -133,7 +159,7 @@ void reduce_row(const Row row, inout uvec4 a, inout uvec4 b) {
     uvec4 length;
     uvec4 unused;
     linked_length(length, unused);
-#ifdef LONG
+#ifdef TURNS
     // Each turn is a subtree, whose state one invocation has; invocations without a turn have the neutral one.
     uvec4 turn_a;
     uvec4 turn_b;

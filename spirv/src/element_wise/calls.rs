@@ -203,6 +203,18 @@ impl<'a> Calls<'a> {
         self.store_at(name, output.width, &place, value);
     }
 
+    /// Stores one element of an input that the kernel writes to, of at most 32 bits.
+    pub(crate) fn store_to_input(&mut self, input: usize, value: &Registers) {
+        let element = self.call(Callee::Exported(PLACES[input][0]), COORDINATE.to_vec());
+        let imports = WRITES_TO_INPUTS[input].to_vec();
+        // Without types of the hardware, for which the skeleton has no such functions.
+        let library = NativeTypes::NONE.memory(self.inputs[input].width);
+        let callee = Callee::Function { library, name: "store_ragged", imports };
+        // A literal stride, or lavapipe (Mesa 22.3) compiles kernels anew: functions/memory.glsl.
+        let [stride, part] = [Argument::Literal(0); 2];
+        self.call(callee, vec![element, stride, COUNT, part, value[0]]);
+    }
+
     /// Stores a quad of second results: as many elements after the first results as their distance.
     fn store_second(&mut self, output: KernelOperand, second: Second) {
         debug_assert!(output.access.displacement().is_none(), "second results follow the first");
@@ -321,6 +333,22 @@ static READS_OF_ELEMENTS: [[&str; 2]; MAX_INPUTS] = [
     ["read_byte_5", "read_half_5"],
     ["read_byte_6", "read_half_6"],
 ];
+
+/// For each input, the functions that a store to it writes with, of skeletons that have them.
+static WRITES_TO_INPUTS: [[(&str, Callee); 2]; MAX_INPUTS] = {
+    const fn writes(one: &'static str, merged: &'static str) -> [(&'static str, Callee); 2] {
+        [("write1", Callee::Exported(one)), ("merge1", Callee::Exported(merged))]
+    }
+    [
+        writes("write1_0", "merge1_0"),
+        writes("write1_1", "merge1_1"),
+        writes("write1_2", "merge1_2"),
+        writes("write1_3", "merge1_3"),
+        writes("write1_4", "merge1_4"),
+        writes("write1_5", "merge1_5"),
+        writes("write1_6", "merge1_6"),
+    ]
+};
 
 /// The skeleton's functions that a store writes with.
 const WRITES: [&str; 4] = ["write1", "write2", "write4", "merge1"];

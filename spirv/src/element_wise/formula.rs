@@ -31,6 +31,14 @@ impl Formula {
         Self { sources, program: program.clone() }
     }
 
+    /// The input that is the only source of a phase which joins states.
+    pub(crate) fn states(&self) -> usize {
+        match self.sources.as_slice() {
+            [Source::Operand(input)] => *input,
+            other => unreachable!("states are an input, not {other:?}"),
+        }
+    }
+
     /// The value of the program, in a function of the kernel.
     pub(crate) fn result(&self, calls: &mut Calls<'_>) -> Registers {
         let sources = self.sources.iter().map(|source| match *source {

@@ -71,20 +71,21 @@ impl<'k> KernelOperands<'k> {
         element: u32,
         value: u64,
     ) -> Result<(), HostError> {
-        let (word, shift) = place(dispatch, self.output, OUTPUT, element);
-        let (binding, low) = (self.stored(self.inputs.len()), low_word(value));
-        match self.output.width.bits() {
-            64 => {
-                dispatch.store(binding, word, low)?;
-                dispatch.store(binding, word.wrapping_add(1), low_word(value >> 32))
-            }
-            32 => dispatch.store(binding, word, low),
-            bits => {
-                let mask = u32::MAX >> (32 - bits) << shift;
-                dispatch.atomic_and(binding, word, !mask)?;
-                dispatch.atomic_or(binding, word, low << shift & mask)
-            }
-        }
+        let binding = self.stored(self.inputs.len());
+        store_element(dispatch, (self.output, OUTPUT, binding), element, value)
+    }
+
+    /// Writes the first element of a row to an input.
+    pub(crate) fn store_to_input(
+        &self,
+        dispatch: &mut HostDispatch<'_>,
+        coordinate: &Coordinate,
+        input: usize,
+        value: u64,
+    ) -> Result<(), HostError> {
+        let element = self.space.element(input, coordinate, 0);
+        let binding = self.stored(input);
+        store_element(dispatch, (self.inputs[input], input, binding), element, value)
     }
 
     /// Writes a quad of elements, each with its value. Narrow elements of a whole quad fill whole words.
@@ -111,6 +112,29 @@ impl<'k> KernelOperands<'k> {
     /// How many of the first `number` inputs have a binding.
     fn stored(&self, number: usize) -> usize {
         self.inputs[..number].iter().filter(|it| it.access != AccessPattern::Index).count()
+    }
+}
+
+/// Writes an element of an operand, which has a number and a binding.
+fn store_element(
+    dispatch: &mut HostDispatch<'_>,
+    (operand, number, binding): (KernelOperand, usize, usize),
+    element: u32,
+    value: u64,
+) -> Result<(), HostError> {
+    let (word, shift) = place(dispatch, operand, number, element);
+    let low = low_word(value);
+    match operand.width.bits() {
+        64 => {
+            dispatch.store(binding, word, low)?;
+            dispatch.store(binding, word.wrapping_add(1), low_word(value >> 32))
+        }
+        32 => dispatch.store(binding, word, low),
+        bits => {
+            let mask = u32::MAX >> (32 - bits) << shift;
+            dispatch.atomic_and(binding, word, !mask)?;
+            dispatch.atomic_or(binding, word, low << shift & mask)
+        }
     }
 }
 

@@ -26,8 +26,20 @@ pub(crate) struct LinkedKernel {
 impl LinkedKernel {
     /// The module. `access` is the kernel's access to the output. Index generators have no binding.
     pub(crate) fn module(self, inputs: &[KernelOperand], access: Touch) -> KernelModule {
-        let inputs = (0..).zip(inputs).filter(|(_, it)| it.access != AccessPattern::Index);
-        let inputs = inputs.map(|(binding, _)| KernelBinding { binding, access: Touch::Read });
+        self.module_that(inputs, access, |_| Touch::Read)
+    }
+
+    /// As [`Self::module`], with another access to some inputs.
+    pub(crate) fn module_that(
+        self,
+        inputs: &[KernelOperand],
+        access: Touch,
+        of_input: impl Fn(usize) -> Touch,
+    ) -> KernelModule {
+        let inputs = (0..).zip(inputs).enumerate();
+        let inputs = inputs.filter(|(_, (_, it))| it.access != AccessPattern::Index);
+        let inputs =
+            inputs.map(|(at, (binding, _))| KernelBinding { binding, access: of_input(at) });
         let output = KernelBinding { binding: OUTPUT_BINDING, access };
         self.module_with(inputs.chain([output]).collect())
     }

@@ -106,6 +106,11 @@ impl<'r, 'd> Row<'r, 'd> {
         self.operands.store(self.dispatch, element, value)
     }
 
+    /// Writes the row's element of an input.
+    pub(crate) fn store_to_input(&mut self, input: usize, value: u64) -> Result<(), HostError> {
+        self.operands.store_to_input(self.dispatch, &self.coordinate, input, value)
+    }
+
     /// Writes elements of the output, each with its value.
     pub(crate) fn store_quad(&mut self, quad: &[(u32, u64)]) -> Result<(), HostError> {
         self.operands.store_quad(self.dispatch, quad)

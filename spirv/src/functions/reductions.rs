@@ -17,14 +17,18 @@ functions! {
         false => a[0],
     };
     /// The higher word of the product of two numbers of two words each.
-    PRODUCT_HIGH_F32 = REDUCTIONS.product_high(4) Alike |a| (f32(a[0]) * f32(a[2])).to_bits().into();
-    /// The lower word of that product: the rounding error.
+    PRODUCT_HIGH_F32 = REDUCTIONS.product_high(4) Alike |a| {
+        let [first, factor] = match is_small(a[0], a[2]) {
+            true => [[a[0], a[1]], [a[2], a[3]]].map(|it| (SUM_F32.twin)(&it)),
+            false => [a[0], a[2]],
+        };
+        (f32(first) * f32(factor)).to_bits().into()
+    };
+    /// The lower word of that product: the rounding error; 0 where a factor or the product is below 2^-80.
     PRODUCT_REST_F32 = REDUCTIONS.product_rest(4) Alike |a| {
-        let [product, lost] = super::pairs::exact_product(f32(a[0]), f32(a[2]));
+        let [_, lost] = super::pairs::exact_product(f32(a[0]), f32(a[2]));
         let rest = f32(a[0]) * f32(a[3]) + f32(a[1]) * f32(a[2]);
-        let all = [f32(a[0]), f32(a[2]), product].map(|it| it.abs().to_bits());
-        let is_small = all.iter().any(|it| *it < LEAST_FACTOR);
-        if is_small { 0 } else { (lost + rest).to_bits().into() }
+        if is_small(a[0], a[2]) { 0 } else { (lost + rest).to_bits().into() }
     };
     /// The greater of the greatest numbers of two ranges, each a greatest and a low number.
     RANGE_HIGH_F32 = F32.range_high(4) Alike |a| (MAXIMUM_F32.twin)(&[a[0], a[2]]);
@@ -48,8 +52,36 @@ const LEAST_ROUNDED: u32 = 0x0d80_0000;
 /// 2^-80.
 const LEAST_FACTOR: u32 = 0x1780_0000;
 
+/// Whether a factor or the product is so small that the product has one word.
+fn is_small(first: u64, factor: u64) -> bool {
+    let all = [f32(first), f32(factor), f32(first) * f32(factor)];
+    all.iter().any(|it| it.abs().to_bits() < LEAST_FACTOR)
+}
+
 /// Whether both words are added: the number is finite, and not so small that words may be subnormal.
 fn count(high: u64, rest: u64) -> bool {
     let [high, rest] = [high, rest].map(|it| low(it) & 0x7fff_ffff);
     high.max(rest) >= LEAST_ROUNDED && high < 0x7f80_0000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_product_of_one_word_has_both_words_of_its_factors() {
+        let bits = |number: f32| u64::from(number.to_bits());
+        // What rounding lost of the first factor is three of its last digits.
+        let (rest, small) = (3.0 * f32::EPSILON, f32::from_bits(0x1280_0000));
+        let [state, tiny] = [[bits(1.0), bits(rest)], [bits(small), 0]];
+        for factors in [[state, tiny], [tiny, state]] {
+            let found = (PRODUCT_HIGH_F32.twin)(&factors.concat());
+            assert_eq!(found, bits((1.0 + rest) * small));
+            assert_eq!((PRODUCT_REST_F32.twin)(&factors.concat()), 0);
+        }
+        // A product that is not small has what rounding lost in its second word.
+        let factors = [state, [bits(2.0), 0]].concat();
+        let [high, low] = [&PRODUCT_HIGH_F32, &PRODUCT_REST_F32].map(|it| (it.twin)(&factors));
+        assert_eq!([high, low], [bits(2.0), bits(2.0 * rest)]);
+    }
 }

@@ -1,5 +1,7 @@
 //! The elements of a row, joined on the host in the order of the tensor IR.
 
+use std::ops::Range;
+
 use dml_core::host::HostError;
 
 use super::{Elements, LANES, Reducer};
@@ -71,6 +73,34 @@ impl Row<'_, '_> {
         })
     }
 
+    /// Joins the elements of an input, each after `step` coordinates: as many as there are in the row.
+    pub(crate) fn join_parts(
+        &mut self,
+        reducer: &'static Reducer,
+        input: usize,
+        step: u32,
+    ) -> Result<u64, HostError> {
+        let mut all = Joined::of(reducer, reducer.parts());
+        for at in 0..self.len().div_ceil(step) {
+            all.add(at, self.element(input, at * step)?);
+        }
+        Ok(all.result())
+    }
+
+    /// Reduces the values of a formula for these elements.
+    pub(crate) fn reduce_part(
+        &mut self,
+        reducer: &'static Reducer,
+        formula: &Formula,
+        elements: Range<u32>,
+    ) -> Result<u64, HostError> {
+        let mut all = Joined::of(reducer, Elements::Values);
+        for at in elements.clone() {
+            all.add(at - elements.start, self.value(formula, at)?);
+        }
+        Ok(all.result())
+    }
+
     /// Reduces the values of a formula for the first `count` elements.
     pub(crate) fn reduce(
         &mut self,
@@ -78,9 +108,7 @@ impl Row<'_, '_> {
         formula: &Formula,
         count: u32,
     ) -> Result<u64, HostError> {
-        let mut all = Joined::of(reducer, Elements::Values);
-        self.join(&mut all, formula, count)?;
-        Ok(all.result())
+        self.reduce_part(reducer, formula, 0..count)
     }
 }
 

@@ -52,16 +52,22 @@ impl Joining {
     /// reducer its elements.
     pub(crate) fn element(self, calls: &mut Calls<'_>, program: &ElementFormula) -> Registers {
         match self.elements {
-            Elements::States if self.reducer.registers() > 1 => {
-                let words = calls.value(Value::Input(0));
-                let word = |it| calls.apply(it, std::slice::from_ref(&words), &[]);
-                [&f::LOW_WORDS, &f::HIGH_WORDS].into_iter().flat_map(word).collect()
-            }
-            Elements::Values | Elements::States => {
+            Elements::States => self.state_of_input(calls, 0),
+            Elements::Values => {
                 let value = calls.run(program);
                 self.state_of(calls, value)
             }
         }
+    }
+
+    /// The states that are the elements of an input.
+    pub(crate) fn state_of_input(self, calls: &mut Calls<'_>, input: usize) -> Registers {
+        let words = calls.value(Value::Input(input));
+        if self.reducer.registers() == 1 || self.reducer.is_wide() {
+            return self.state_of(calls, words);
+        }
+        let word = |it| calls.apply(it, std::slice::from_ref(&words), &[]);
+        [&f::LOW_WORDS, &f::HIGH_WORDS].into_iter().flat_map(word).collect()
     }
 
     /// The state of an element, to which nothing has been lost by rounding.

@@ -89,6 +89,10 @@ pub enum Form {
     /// A work group goes through a row, [`MOST_BLOCKS`] at a time; no row has more than
     /// [`MOST_BLOCKS_OF_LONG`]. Only kernels of [`crate::rows`] have this form.
     Long,
+    /// Several work groups share a row, each with a segment of [`SEGMENT`] elements; indices are segments, those of a row one
+    /// after the other. The states of segments pass from a kernel to the next one. Only kernels of [`crate::rows`] have
+    /// this form.
+    Segments,
 }
 
 impl Form {
@@ -114,7 +118,7 @@ impl Form {
         match self {
             Self::Blocks | Self::OneBlock | Self::Columns => None,
             Self::Group => Some(GROUP_SIZE / (4 * blocks.next_power_of_two())),
-            Self::Long | Self::ColumnGroups => Some(1),
+            Self::Long | Self::ColumnGroups | Self::Segments => Some(1),
         }
     }
 }
@@ -130,6 +134,9 @@ pub fn blocks_of_a_turn(columns: u32) -> u32 {
 pub const MOST_BLOCKS: u32 = 64;
 /// The largest number of blocks in a kernel of [`Form::Long`]: each invocation holds the state of one turn.
 pub const MOST_BLOCKS_OF_LONG: u32 = MOST_BLOCKS * GROUP_SIZE;
+
+/// The elements of a segment of a row, a power of two: [`Form::Segments`].
+pub const SEGMENT: u32 = MOST_BLOCKS * BLOCK_LENGTH;
 
 /// The elements that a row consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -200,7 +207,7 @@ impl Reduce {
             Form::Group => &GROUPS,
             Form::ColumnGroups => return COLUMN_GROUPS,
             Form::Columns => unreachable!("it has skeletons of its own"),
-            Form::Long => unreachable!("only kernels for row groups have it"),
+            Form::Long | Form::Segments => unreachable!("only kernels for row groups have it"),
         };
         least(skeletons, self.outer_dimensions)
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use super::Elements;
 use crate::ElementWidth;
 use crate::functions::{self as f, Function};
 
@@ -65,6 +66,11 @@ impl Reducer {
     /// nothing is rounded.
     pub fn has_any_order(&self) -> bool {
         self.join.len() == 1 && *self != ROUNDED_SUM_F32
+    }
+
+    /// The elements that the results of parts are, when they are joined.
+    pub fn parts(&self) -> Elements {
+        if self.has_any_order() { Elements::Values } else { Elements::States }
     }
 
     /// Whether an element may be joined several times: the result is the least or the greatest element, or both.

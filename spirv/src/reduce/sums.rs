@@ -50,7 +50,7 @@ impl Reduce {
             Form::Blocks | Form::OneBlock if !self.adds_words() => return None,
             Form::Blocks | Form::OneBlock if is_integer => &kernels::SUM_ROWS_I32,
             Form::Blocks | Form::OneBlock => &kernels::SUM_ROWS_F32,
-            Form::Group | Form::Long | Form::ColumnGroups => return None,
+            Form::Group | Form::Long | Form::Segments | Form::ColumnGroups => return None,
         };
         Some((OUTER_DIMENSIONS, source))
     }

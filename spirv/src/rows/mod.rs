@@ -5,11 +5,12 @@ mod host;
 use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
 use dml_core::kernel::{KernelModule, Shared};
+use dml_core::plan::Access as Touch;
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    Calls, ElementFormula, Formula, KernelOperand, LinkedKernel, LinkedKernels, Quads, Registers,
-    operands, touch,
+    AccessPattern, Calls, ElementFormula, Formula, KernelOperand, LinkedKernel, LinkedKernels,
+    Quads, Registers, operands, touch,
 };
 use crate::kernels;
 use crate::link::{self, Argument, Body, Call, Callee, Source as Skeleton};
@@ -22,6 +23,7 @@ static BLOCKS: Skeletons = [(1, &kernels::ROWS_1), (7, &kernels::ROWS_7)];
 static ONE_BLOCK: Skeletons = [(1, &kernels::ROWS_BLOCK_1), (7, &kernels::ROWS_BLOCK_7)];
 static GROUPS: Skeletons = [(1, &kernels::ROWS_GROUP_1), (7, &kernels::ROWS_GROUP_7)];
 static LONG: Skeletons = [(1, &kernels::ROWS_LONG_1), (7, &kernels::ROWS_LONG_7)];
+static SEGMENTS: Skeletons = [(1, &kernels::ROWS_SEGMENTS_1), (7, &kernels::ROWS_SEGMENTS_7)];
 
 /// The kernels that have been linked.
 static LINKED: LinkedKernels<(Rows, NativeTypes)> = LinkedKernels::new();
@@ -34,7 +36,7 @@ pub const MAX_ROW_VALUES: usize = 16;
 pub struct Rows {
     /// The phases, in the order in which they run.
     pub phases: Vec<Phase>,
-    /// The inputs: at most as many as an element-wise kernel has, and none displaced.
+    /// The inputs: at most as many as an element-wise kernel has, and none displaced. [`Action::Store`] writes to some.
     pub inputs: Vec<KernelOperand>,
     /// The operand that is written.
     pub output: KernelOperand,
@@ -65,6 +67,26 @@ pub enum Action {
         /// The program that is applied to the reduction's result.
         last: ElementFormula,
     },
+    /// Reduces the results over each segment, and writes the states to the output, which has one element for each. Only the
+    /// last phase of a kernel of [`Form::Segments`].
+    Segment {
+        /// The reducer of parts, whose elements are numbers of 32 bits.
+        reducer: &'static Reducer,
+    },
+    /// Joins the states of the row's segments, and makes the result of `last` a row value. The states are the elements of the
+    /// only source, an input with one element for each segment. Only in kernels of [`Form::Segments`].
+    Join {
+        /// The reducer, whose states are numbers of 32 bits.
+        reducer: &'static Reducer,
+        /// The program that is applied to the result.
+        last: ElementFormula,
+    },
+    /// The program computes a value of the row that is written to an input, which has one element for each row. Only in
+    /// kernels of [`Form::Segments`].
+    Store {
+        /// The number of the input.
+        input: usize,
+    },
     /// The program computes a row value.
     Row,
     /// The program computes a value of each element that is kept, in one phase of a kernel of
@@ -75,11 +97,19 @@ pub enum Action {
 }
 
 impl Action {
-    /// Whether phases with this action and with the other are numbered together.
-    fn numbers_like(&self, other: &Self) -> bool {
-        match other {
-            Self::Keep | Self::Write => self == other,
-            Self::Reduce { .. } | Self::Row => matches!(self, Self::Reduce { .. } | Self::Row),
+    /// Whether phases with this action make a row value.
+    pub fn makes_row_value(&self) -> bool {
+        matches!(self, Self::Reduce { .. } | Self::Join { .. } | Self::Row)
+    }
+
+    /// The reducer, and the elements that it joins.
+    fn reducer(&self) -> Option<(&'static Reducer, Elements)> {
+        match self {
+            Self::Reduce { reducer, .. } | Self::Segment { reducer } => {
+                Some((reducer, Elements::Values))
+            }
+            Self::Join { reducer, .. } => Some((reducer, reducer.parts())),
+            Self::Row | Self::Keep | Self::Write | Self::Store { .. } => None,
         }
     }
 }
@@ -96,6 +126,7 @@ impl Rows {
             Form::OneBlock => ONE_BLOCK,
             Form::Group => GROUPS,
             Form::Long => LONG,
+            Form::Segments => SEGMENTS,
             Form::Columns | Form::ColumnGroups => {
                 unreachable!("only kernels of one Reduce have it")
             }
@@ -106,8 +137,7 @@ impl Rows {
     /// The kernel's SPIR-V, with the bindings of an element-wise kernel. It may use `types`.
     pub fn spirv(&self, types: NativeTypes) -> Vec<u32> {
         let phases = self.phases.iter().enumerate().map(|(at, phase)| {
-            let before = self.phases[..at].iter();
-            let number = before.filter(|it| it.action.numbers_like(&phase.action)).count();
+            let number = self.phases[..at].iter().filter(|it| it.action.makes_row_value()).count();
             let (name, bodies) = self.phase(phase, number, types);
             let callee = Callee::Instance { name, bodies };
             Call { callee, arguments: vec![Argument::Parameter(0)] }
@@ -120,13 +150,13 @@ impl Rows {
         with_float_modes(&link::link(self.skeleton().1, &bodies), types.float16.modes())
     }
 
-    /// The skeleton's function for a phase, and the bodies of the functions that it calls. Its result
-    /// has the number `number`.
+    /// The skeleton's function for a phase, and the bodies of the functions that it calls. `number` row values are made
+    /// before it.
     fn phase(&self, phase: &Phase, number: usize, types: NativeTypes) -> (&'static str, Vec<Body>) {
         let calls = || Calls::new(&self.inputs, types).of(self.quads);
         match &phase.action {
             Action::Reduce { reducer, last } => {
-                let joining = self.joining(reducer);
+                let joining = self.joining(reducer, Elements::Values);
                 let mut quad = calls();
                 let element = phase.formula.result(&mut quad);
                 let state = joining.state_of(&mut quad, element);
@@ -136,6 +166,35 @@ impl Rows {
                 let own =
                     [("quad", joining.quad(quad, state)), ("row", set_row(row, number, &result))];
                 ("reduce_phase", joining.bodies(types).into_iter().chain(own).collect())
+            }
+            Action::Segment { reducer } => {
+                let joining = self.joining(reducer, Elements::Values);
+                let mut quad = calls();
+                let element = phase.formula.result(&mut quad);
+                let state = joining.state_of(&mut quad, element);
+                let mut row = Calls::new(&self.inputs, types);
+                let result = joining.result(&mut row);
+                row.store(self.output, &result);
+                let own = [("quad", joining.quad(quad, state)), ("row", row.made)];
+                ("segment_phase", joining.bodies(types).into_iter().chain(own).collect())
+            }
+            Action::Join { reducer, last } => {
+                let joining = self.joining(reducer, reducer.parts());
+                let (states, inputs) = self.with_states(&phase.formula);
+                let mut quad = Calls::new(&inputs, types);
+                let state = joining.state_of_input(&mut quad, states);
+                let mut row = calls();
+                let result = joining.result(&mut row);
+                let result = row.run_on(last, vec![result]);
+                let own =
+                    [("quad", joining.quad(quad, state)), ("row", set_row(row, number, &result))];
+                ("join_phase", joining.bodies(types).into_iter().chain(own).collect())
+            }
+            Action::Store { input } => {
+                let mut row = Calls::new(&self.inputs, types);
+                let result = phase.formula.result(&mut row);
+                row.store_to_input(*input, &result);
+                ("store_phase", vec![("row", row.made)])
             }
             Action::Row => {
                 let mut row = calls();
@@ -157,17 +216,28 @@ impl Rows {
         }
     }
 
-    fn joining(&self, reducer: &'static Reducer) -> Joining {
-        Joining { reducer, elements: Elements::Values, form: self.form, quads: self.quads }
+    fn joining(&self, reducer: &'static Reducer, elements: Elements) -> Joining {
+        // Quads of states are not whole where those of elements are.
+        let quads = match elements {
+            Elements::Values => self.quads,
+            Elements::States => Quads::default(),
+        };
+        Joining { reducer, elements, form: self.form, quads }
+    }
+
+    /// The input with the states that a phase joins, and the inputs, with one state after the other there.
+    fn with_states(&self, formula: &Formula) -> (usize, Vec<KernelOperand>) {
+        let states = formula.states();
+        let mut inputs = self.inputs.clone();
+        inputs[states].access = AccessPattern::Ragged;
+        (states, inputs)
     }
 
     /// The joining of the first phase that reduces; every kernel has one.
     fn first_joining(&self) -> Joining {
-        let mut reducers = self.phases.iter().filter_map(|phase| match phase.action {
-            Action::Reduce { reducer, .. } => Some(reducer),
-            _ => None,
-        });
-        self.joining(reducers.next().expect("a kernel for rows reduces them"))
+        let mut reducers = self.phases.iter().filter_map(|phase| phase.action.reducer());
+        let (reducer, elements) = reducers.next().expect("a kernel for rows reduces them");
+        self.joining(reducer, elements)
     }
 
     /// The kernel as plans name it, which may use `types`, linked if nobody has it now.
@@ -185,7 +255,11 @@ impl Rows {
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let linked =
             LinkedKernel { name, spirv: self.spirv(types), skeleton, host: Box::new(host) };
-        linked.module(&self.inputs, touch(self.output))
+        let stored = |at| self.phases.iter().any(|it| it.action == Action::Store { input: at });
+        linked.module_that(&self.inputs, touch(self.output), |at| match stored(at) {
+            true => touch(KernelOperand { access: AccessPattern::Ragged, ..self.inputs[at] }),
+            false => Touch::Read,
+        })
     }
 }
 
@@ -195,6 +269,9 @@ impl Phase {
         let of = self.formula.name();
         match &self.action {
             Action::Reduce { reducer, last } => format!("{reducer:?} of {of}, {}", last.name()),
+            Action::Segment { reducer } => format!("segments {reducer:?} of {of}"),
+            Action::Join { reducer, last } => format!("join {reducer:?} of {of}, {}", last.name()),
+            Action::Store { input } => format!("store {of} in i{input}"),
             Action::Row => format!("row {of}"),
             Action::Keep => format!("keep {of}"),
             Action::Write => format!("write {of}"),

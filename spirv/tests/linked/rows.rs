@@ -6,7 +6,9 @@ use dml_spirv::element_wise::{
     AccessPattern, ElementFormula, Formula, KernelOperand, Quads, Source, Value,
 };
 use dml_spirv::functions;
-use dml_spirv::reduce::{Elements, Form, GREATEST_F32, Reduce, Reducer, SUM_F32, SUM_I32};
+use dml_spirv::reduce::{
+    Elements, Form, GREATEST_F32, Reduce, Reducer, SEGMENT, SUM_F32, SUM_I32, SUM_STATE_F32,
+};
 use dml_spirv::rows::{Action, Phase, Rows};
 
 /// A kernel that reduces rows.
@@ -73,7 +75,9 @@ pub(crate) fn softmax(form: Form) -> Rows {
     let (keep, kept) = match form {
         Form::Group => (Action::Keep, Source::Kept),
         Form::Blocks | Form::OneBlock | Form::Long => (Action::Write, Source::Operand(1)),
-        Form::Columns | Form::ColumnGroups => unreachable!("no group of rows has it"),
+        Form::Columns | Form::ColumnGroups | Form::Segments => {
+            unreachable!("no whole group of rows has it")
+        }
     };
     let powers = ElementFormula::of(&functions::EXP_BELOW_F32);
     let phases = vec![
@@ -98,6 +102,30 @@ pub(crate) fn norm(form: Form) -> Rows {
         phase(&[Source::Operand(0), Source::Row(1)], divide, Action::Write),
     ];
     rows(form, phases, [1, 1])
+}
+
+/// The kernels of a sum of squares for long rows: the states of segments; and elements over the joined sum, which is
+/// written as well.
+pub(crate) fn segments() -> [Rows; 2] {
+    let mut squares = ElementFormula::default();
+    squares.apply(&functions::MULTIPLY_F32, vec![Value::Input(0), Value::Input(0)]);
+    let states = Action::Segment { reducer: &SUM_STATE_F32 };
+    let first = rows(Form::Segments, vec![phase(&[Source::Operand(0)], squares, states)], [1, 0]);
+    let output = KernelOperand { width: ElementWidth::B64, access: AccessPattern::Ragged };
+    let join = Action::Join { reducer: &SUM_F32, last: ElementFormula::default() };
+    let phases = vec![
+        phase(&[Source::Operand(2)], ElementFormula::default(), join),
+        phase(&[Source::Row(0)], ElementFormula::default(), Action::Store { input: 1 }),
+        phase(
+            &[Source::Operand(0), Source::Row(0)],
+            ElementFormula::of(&functions::DIVIDE_F32),
+            Action::Write,
+        ),
+    ];
+    let mut second = rows(Form::Segments, phases, [1, 1]);
+    let access = AccessPattern::Repeated(SEGMENT.ilog2());
+    second.inputs.push(KernelOperand { width: ElementWidth::B64, access });
+    [Rows { output, ..first }, second]
 }
 
 /// Attentions of every room for elements.

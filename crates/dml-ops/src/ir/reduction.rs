@@ -1,5 +1,6 @@
 //! Reductions: a program on the elements of rows, a reducer, and an epilogue.
 
+use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::ElementFormula;
 use dml_spirv::reduce::{Elements, Reducer};
 
@@ -31,6 +32,12 @@ impl Reduction {
         Self { program, elements, reducer, last, ends: 0, second: None, parameters: vec![] }
     }
 
+    /// The width of the results, before these are narrowed to be stored.
+    pub(crate) fn width(&self) -> ElementWidth {
+        let reduced = self.reducer.output_width();
+        self.last.steps.last().map_or(reduced, |step| step.function.widths()[1])
+    }
+
     /// The inputs of a space, divided into those of elements and those that only `last` reads.
     pub(crate) fn divided<'a, T>(&self, inputs: &'a [T]) -> (&'a [T], &'a [T]) {
         inputs.split_at(inputs.len() - self.ends)
@@ -49,10 +56,7 @@ impl Reduction {
 
     /// The reduction that joins the results of parts.
     pub(crate) fn rest(&self) -> Self {
-        let elements = match self.reducer.has_any_order() {
-            true => Elements::Values,
-            false => Elements::States,
-        };
-        Self { program: ElementFormula::default(), elements, ..self.clone() }
+        let (program, elements) = (ElementFormula::default(), self.reducer.parts());
+        Self { program, elements, ..self.clone() }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use dml_core::Error;
 use dml_core::kernel::{KernelModule, Shared};
-use dml_core::plan::{Access as Touch, Cost, Slot, Window};
+use dml_core::plan::{Cost, Slot, Window};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
     self, AccessPattern, DIMENSIONS, OperandRecord, PushConstants, QUAD, Quads, Record,
@@ -142,23 +142,27 @@ impl<'a> Piece<'a> {
         let block = constants.add_uniform(block);
         let count = u32::try_from(count).expect("less than the elements of a tensor");
         let push = PushConstants { count, ..Default::default() };
-        let access = variant.bindings.last().map_or(Touch::ReadWrite, |output| output.access);
         let cost = Cost { operations, bytes: self.bytes() };
-        let windows = self.windows(access);
+        let windows = self.windows(variant);
         let of_a_group = of_a_group.unwrap_or_else(|| dispatches.target().group_length(variant));
         dispatches.push_groups(variant, &windows, &push, Some(block), of_a_group, cost)
     }
 
-    /// The windows of the operands that have buffers, the output's last.
-    fn windows(&self, output_access: Touch) -> Vec<Window> {
+    /// The windows of the operands that have buffers, which are the bindings of a kernel; the output's last.
+    fn windows(&self, variant: &KernelModule) -> Vec<Window> {
         let inputs = self.space.inputs.iter().zip(0..);
-        let inputs =
-            inputs.map(|(it, index)| (it, Touch::Read, PushConstants::base_word_at(index)));
-        let output = (&self.space.output, output_access, PushConstants::BASE_WORD_OF_OUTPUT_AT);
-        let windows = inputs.chain([output]).zip(&self.views);
+        let inputs = inputs.map(|(it, index)| (it, PushConstants::base_word_at(index)));
+        let output = (&self.space.output, PushConstants::BASE_WORD_OF_OUTPUT_AT);
+        let operands = inputs.chain([output]).zip(&self.views);
+        let stored = operands
+            .filter_map(|((it, base_word_at), view)| Some((it.buffer?, base_word_at, view)));
+        let windows = stored.zip(variant.bindings.iter());
         windows
-            .filter_map(|((operand, access, base_word_at), (range, _))| {
-                Some(Window { slot: operand.buffer?, range: range.clone(), access, base_word_at })
+            .map(|((slot, base_word_at, (range, _)), binding)| Window {
+                slot,
+                range: range.clone(),
+                access: binding.access,
+                base_word_at,
             })
             .collect()
     }

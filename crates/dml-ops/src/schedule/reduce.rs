@@ -18,7 +18,7 @@ use dml_core::kernel::can_run;
 use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
 use dml_spirv::element_wise::{self, AccessPattern, DIMENSIONS, Quads};
-use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, ROUNDED_SUM_F32, Reduce};
+use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, ROUNDED_SUM_F32, Reduce, SEGMENT};
 
 use column_groups::packed_by_columns;
 use columns::are_columns;
@@ -271,6 +271,14 @@ impl Schedule<'_> {
             && elements_of_rows.iter().all(|operand| operand.repeats == 0);
         let all = Parts::of(space.sizes[LAST], length, may_overlap);
         let mut sizes = space.sizes;
+        if all.len() > 1
+            && let Some(states) = self.segments_of_rows(&space, reduction)?
+        {
+            sizes[LAST] = sizes[LAST].div_ceil(SEGMENT);
+            let inputs = [&[states], ends].concat();
+            let rest = IterationSpace { sizes, inputs, output: space.output };
+            return self.rows(rest, &reduction.rest());
+        }
         sizes[LAST] = all.iter().map(|parts| parts.count).sum();
         let partial = self.partial(reduction, sizes, adjacent);
         for Parts { first, count, step, length } in all {

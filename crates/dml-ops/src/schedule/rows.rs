@@ -3,10 +3,11 @@
 //! Values that members pass to each other stay in the kernel: a row's value in a register, and values of
 //! elements in registers where a work group has all of a row at once, else in the output, which is written
 //! last. If a whole group cannot be one kernel, as many members as possible are, and the others are executed
-//! separately.
+//! separately. Several work groups share each of few long rows (`rows/segments.rs`).
 
 mod late;
 mod members;
+mod segments;
 
 use dml_core::kernel::can_run;
 use dml_core::plan::Slot;
@@ -83,6 +84,9 @@ impl Schedule<'_> {
     fn row_group(&mut self, group: &RowGroup) -> Result<bool, Error> {
         let length = |it: &Recorded| it.node.space().map(row_length);
         let Some(size) = group.members.first().and_then(length) else { return Ok(false) };
+        if self.row_segments(group, size)? {
+            return Ok(true);
+        }
         let blocks = size.div_ceil(Elements::Values.block_length());
         let Some(form) = form(blocks, has_groups(self.target, size)) else { return Ok(false) };
         let kept_in = if form == Form::Group { KeptIn::Registers } else { KeptIn::Output };
@@ -129,17 +133,24 @@ impl Schedule<'_> {
 
     /// Whether a kernel of this form suits the device better than separate members.
     fn is_worth_a_kernel(&self, space: &IterationSpace<Slot>, form: Form) -> bool {
-        let mut stored = space.operands().filter(|operand| operand.buffer.is_some());
-        let are_neighbours = stored.all(|it| it.repeats > 0 || (0..=1).contains(&it.strides[LAST]));
+        let are_neighbours = are_neighbours(space);
         let has_rows = cost::elements(&space.sizes[..LAST]) >= FEW_ROWS;
         match form {
             Form::OneBlock => true,
             Form::Blocks => has_rows,
             Form::Group => are_neighbours,
-            Form::Columns | Form::ColumnGroups => unreachable!("no group of rows has it"),
+            Form::Columns | Form::ColumnGroups | Form::Segments => {
+                unreachable!("no whole group of rows has it")
+            }
             Form::Long => (has_rows || self.target.tuning.strategy.is_some()) && are_neighbours,
         }
     }
+}
+
+/// Whether the elements of rows are adjacent in every operand.
+fn are_neighbours<B: Clone>(space: &IterationSpace<B>) -> bool {
+    let mut stored = space.operands().filter(|operand| operand.buffer.is_some());
+    stored.all(|it| it.repeats > 0 || (0..=1).contains(&it.strides[LAST]))
 }
 
 /// The form of a kernel for rows of `blocks` blocks; `None` if they are too long for one.

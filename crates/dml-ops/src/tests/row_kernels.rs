@@ -2,8 +2,8 @@
 
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::operators::{
-    ActivationLogSoftmax1Desc, ActivationSoftmax1Desc, DynamicQuantizeLinearDesc,
-    LpNormalizationDesc, MeanVarianceNormalization2Desc, ReduceDesc,
+    ActivationLogSoftmax1Desc, ActivationSoftmax1Desc, LpNormalizationDesc,
+    MeanVarianceNormalization2Desc, ReduceDesc,
 };
 use dml_core::plan::{Plan, Step};
 use dml_core::{
@@ -17,7 +17,7 @@ use crate::tests::kind;
 use crate::{Target, TransferUse};
 
 /// A device that runs work groups of any size.
-fn card() -> Capabilities {
+pub(super) fn card() -> Capabilities {
     let mut card = Capabilities::vulkan_minimum();
     (card.limits.max_compute_work_group_invocations, card.limits.max_compute_work_group_size) =
         (1024, [1024; 3]);
@@ -25,7 +25,7 @@ fn card() -> Capabilities {
 }
 
 /// Operators on rows, `rows` of them, and whether they have a scale and a bias.
-fn operators(data_type: DataType, rows: u32, length: u32) -> Vec<AbstractOperator> {
+pub(super) fn operators(data_type: DataType, rows: u32, length: u32) -> Vec<AbstractOperator> {
     let tensor = || TensorDesc::packed(data_type, &[rows, length]);
     let repeated = || Some(tensor().with_strides(&[0, 1]));
     vec![
@@ -60,12 +60,22 @@ fn operators(data_type: DataType, rows: u32, length: u32) -> Vec<AbstractOperato
     ]
 }
 
-fn dispatches(plan: &Plan) -> usize {
+pub(super) fn dispatches(plan: &Plan) -> usize {
     plan.exec.iter().filter(|it| matches!(it, Step::Dispatch(_))).count()
 }
 
-/// The bytes of the output, with inputs that follow from `seed`.
+/// The bytes of the first output, with inputs that follow from `seed`.
 fn executed(plan: &Plan, data_type: DataType, seed: &str, capabilities: &Capabilities) -> Vec<u8> {
+    outputs(plan, data_type, seed, capabilities).swap_remove(0)
+}
+
+/// The bytes of all outputs, with inputs that follow from `seed`.
+pub(super) fn outputs(
+    plan: &Plan,
+    data_type: DataType,
+    seed: &str,
+    capabilities: &Capabilities,
+) -> Vec<Vec<u8>> {
     let mut random = Random::new(seed);
     let mut host = HostMemory::for_plan(plan);
     let input = |random: &mut Random, size: u64| {
@@ -77,11 +87,14 @@ fn executed(plan: &Plan, data_type: DataType, seed: &str, capabilities: &Capabil
     };
     let sizes = plan.inputs.iter().map(|it| it.as_ref().map(|it| it.size));
     host.inputs = sizes.map(|size| size.map(|size| input(&mut random, size))).collect();
-    let size = plan.outputs[0].as_ref().unwrap().size;
-    let bytes = vec![0xee; usize::try_from(size).unwrap()];
-    host.outputs = vec![Some(HostBuffer { bytes, offset: 0, size })];
+    let output = |size: u64| {
+        let bytes = vec![0xee; usize::try_from(size).unwrap()];
+        HostBuffer { bytes, offset: 0, size }
+    };
+    let sizes = plan.outputs.iter().map(|it| it.as_ref().map(|it| it.size));
+    host.outputs = sizes.map(|size| size.map(output)).collect();
     interpret(&plan.exec, &mut host, capabilities).unwrap();
-    host.outputs[0].take().unwrap().bytes
+    host.outputs.into_iter().flatten().map(|output| output.bytes).collect()
 }
 
 #[test]
@@ -291,30 +304,6 @@ fn the_greatest_of_a_long_row_is_two_dispatches() {
         let found = executed(&plan, DataType::Float32, "greatest", &capabilities);
         assert_eq!(found[..4], extreme.to_le_bytes(), "{function:?}");
     }
-}
-
-#[test]
-fn dynamic_quantization_reads_its_range_once() {
-    let capabilities = card();
-    let tuning = Tuning::new().with_shared_tiles();
-    let target = Target { capabilities: &capabilities, tuning, transfer: TransferUse::Allowed };
-    let of = |count: u32| {
-        let tensor = |data_type, count| TensorDesc::packed(data_type, &[1, count]);
-        let desc = DynamicQuantizeLinearDesc {
-            input_tensor: tensor(DataType::Float32, count),
-            output_tensor: tensor(DataType::Uint8, count),
-            output_scale_tensor: tensor(DataType::Float32, 1),
-            output_zero_point_tensor: tensor(DataType::Uint8, 1),
-        };
-        let operator = validate(&desc.into(), FeatureLevel::HIGHEST).unwrap();
-        let plan = crate::lower(&operator, &target).unwrap();
-        let names = kernels(&plan).into_iter().map(|(name, _)| name);
-        let reductions = names.filter(|name| name.starts_with("reduce")).count();
-        (dispatches(&plan), reductions)
-    };
-    // The scale and the zero point are a reduction each, which more than 8,192 elements are parts for; the elements follow.
-    assert_eq!(of(8192), (3, 2));
-    assert_eq!(of(1 << 22), (4, 3));
 }
 
 #[test]

@@ -53,7 +53,8 @@ impl RowSpace {
     /// The rows that a node reduces.
     fn of(node: &Node) -> Option<Self> {
         let Node::Reduce(Reduce { space, reduction, grids: None, .. }) = node else { return None };
-        if reduction.ends > 0 {
+        // A second result is an end that is written.
+        if reduction.ends > usize::from(reduction.second.is_some()) {
             return None;
         }
         let along: [bool; DIMENSIONS] =

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
-    DIMENSIONS, ElementFormula as Functions, Formula, MAX_INPUTS, MAX_PARAMETERS, Source,
+    DIMENSIONS, ElementFormula as Functions, Formula, MAX_INPUTS, MAX_PARAMETERS, Source, Value,
 };
 use dml_spirv::reduce::Elements;
 use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase};
@@ -22,6 +22,18 @@ pub(super) enum KeptIn {
     Registers,
     /// The output, which is written last.
     Output,
+    /// Nowhere: each reader computes them again. Kernels of segments of rows then have all phases, and values of rows may be
+    /// results beside the output.
+    Nowhere,
+}
+
+/// The most steps of a program in which values are computed again.
+const MAX_STEPS: usize = 64;
+
+/// A row value that is written to an operand.
+pub(super) struct StoredValue {
+    pub(super) operand: usize,
+    pub(super) row_value: usize,
 }
 
 /// The members of a group as phases of one kernel.
@@ -35,6 +47,10 @@ pub(super) struct Members {
     output: Operand,
     /// Views of buffers that members write for others, and the source of their values in the kernel.
     inside: HashMap<Buffer, (Operand, Source)>,
+    /// Views of buffers whose elements are computed again, and how.
+    again: HashMap<Buffer, (Operand, Formula)>,
+    /// The operands that are results of rows, each with its row value.
+    pub(super) stored: Vec<StoredValue>,
     row_values: usize,
     /// Whether a phase has kept its values of elements.
     has_kept: bool,
@@ -52,8 +68,8 @@ impl Members {
         else {
             return None;
         };
-        let is_result =
-            group.results.len() == 1 && group.results.first().copied() == space.output.buffer;
+        let is_result = (kept_in == KeptIn::Nowhere || group.results.len() == 1)
+            && space.output.buffer.is_some_and(|output| group.results.contains(&output));
         let is_along = |at: usize| rows.sizes[at] > 1 && rows.output.strides[at] == 0;
         let mut members = Self {
             sizes: rows.sizes,
@@ -62,6 +78,8 @@ impl Members {
             operands: vec![],
             output: space.output.clone(),
             inside: HashMap::new(),
+            again: HashMap::new(),
+            stored: vec![],
             row_values: 0,
             has_kept: false,
             kept_in,
@@ -83,6 +101,10 @@ impl Members {
                 _ => return None,
             }
         }
+        let output = members.output.buffer;
+        for result in group.results.iter().filter(|it| Some(**it) != output) {
+            members.store(*result)?;
+        }
         let fits = members.operands.len() <= MAX_INPUTS
             && members.parameters.len() <= MAX_PARAMETERS
             && members.row_values <= MAX_ROW_VALUES;
@@ -91,19 +113,28 @@ impl Members {
 
     fn reduce(&mut self, reduce: &Reduce) -> Option<()> {
         let Reduce { space, reduction, order, grids } = reduce;
-        let words =
-            [reduction.reducer.width(), reduction.reducer.output_width(), space.output.width];
+        let widths = [reduction.reducer.width(), reduction.width()];
+        let are_words = widths == [ElementWidth::B32; 2]
+            && (space.output.width == ElementWidth::B32 || reduction.second.is_some());
         if grids.is_some()
             || *order != RowOrder::Flattened
             || reduction.elements != Elements::Values
-            || words != [ElementWidth::B32; 3]
+            || reduction.second.is_some() && self.kept_in != KeptIn::Nowhere
+            || !are_words
         {
             return None;
         }
-        let (reducer, last) = (reduction.reducer, self.renumbered(&reduction.last));
-        let action = Action::Reduce { reducer, last };
-        self.phase(&space.inputs, &reduction.program, &reduction.parameters, action)?;
-        self.add_row_value(&space.output)
+        let (elements, seconds) = reduction.divided(&space.inputs);
+        let second = reduction.second.map(|step| reduction.last.steps[..=step].to_vec());
+        let lasts =
+            [reduction.last.clone()].into_iter().chain(second.map(|steps| Functions { steps }));
+        for (last, output) in lasts.zip([&space.output].into_iter().chain(seconds)) {
+            let (reducer, last) = (reduction.reducer, self.renumbered(&last));
+            let action = Action::Reduce { reducer, last };
+            self.phase(elements, &reduction.program, &reduction.parameters, action)?;
+            self.add_row_value(output)?;
+        }
+        Some(())
     }
 
     fn map(&mut self, map: &Map, action: &Action) -> Option<()> {
@@ -116,6 +147,12 @@ impl Members {
             || is_kept_in_output && self.output.width != ElementWidth::B32
         {
             return None;
+        }
+        if *action == Action::Keep && self.kept_in == KeptIn::Nowhere {
+            let formula =
+                self.formula(&space.inputs, &computation.program, &computation.parameters, action)?;
+            self.again.insert(output.buffer?, (output.clone(), formula));
+            return Some(());
         }
         let done = if is_kept_in_output { Action::Write } else { action.clone() };
         self.phase(&space.inputs, &computation.program, &computation.parameters, done)?;
@@ -144,7 +181,7 @@ impl Members {
             return None;
         }
         let source = match self.kept_in {
-            KeptIn::Registers => Source::Kept,
+            KeptIn::Registers | KeptIn::Nowhere => Source::Kept,
             KeptIn::Output => {
                 self.operands.push(self.output.clone());
                 Source::Operand(self.operands.len() - 1)
@@ -162,16 +199,60 @@ impl Members {
         parameters: &[u32],
         action: Action,
     ) -> Option<()> {
-        let is_of_row = action == Action::Row;
-        let sources: Option<Vec<Source>> =
-            inputs.iter().map(|input| self.source(input, is_of_row)).collect();
+        let formula = self.formula(inputs, program, parameters, &action)?;
+        self.phases.push(Phase { formula, action });
+        Some(())
+    }
+
+    /// The program of a phase, with its sources.
+    fn formula(
+        &mut self,
+        inputs: &[Operand],
+        program: &Functions,
+        parameters: &[u32],
+        action: &Action,
+    ) -> Option<Formula> {
+        let is_of_row = *action == Action::Row;
+        let mut formula = Formula { sources: vec![], program: Functions::default() };
+        let values: Option<Vec<Value>> =
+            inputs.iter().map(|input| self.value(input, is_of_row, &mut formula)).collect();
         let program = self.renumbered(program);
+        appended(&mut formula, &program, &values?);
         if !is_of_row {
-            self.operations += program.steps.len().max(1) as u64;
+            self.operations += formula.program.steps.len().max(1) as u64;
         }
         self.parameters.extend(parameters);
-        let formula = Formula { sources: sources?, program };
-        self.phases.push(Phase { formula, action });
+        Some(formula)
+    }
+
+    /// The value of an operand in a formula.
+    fn value(
+        &mut self,
+        operand: &Operand,
+        is_of_row: bool,
+        formula: &mut Formula,
+    ) -> Option<Value> {
+        let known = operand.buffer.and_then(|buffer| self.again.get(&buffer));
+        if let Some((view, again)) = known {
+            let is_same = view.base == operand.base && operand.lies_as(view, &self.sizes);
+            let steps = formula.program.steps.len() + again.program.steps.len();
+            if is_of_row || !operand.is_plain() || !is_same || steps > MAX_STEPS {
+                return None;
+            }
+            let first = formula.sources.len();
+            formula.sources.extend(&again.sources);
+            let sources: Vec<Value> = (first..formula.sources.len()).map(Value::Input).collect();
+            return Some(appended(formula, &again.program, &sources));
+        }
+        formula.sources.push(self.source(operand, is_of_row)?);
+        Some(Value::Input(formula.sources.len() - 1))
+    }
+
+    /// Adds an operand for a result that is a row value.
+    fn store(&mut self, result: Buffer) -> Option<()> {
+        let (view, Source::Row(row_value)) = self.inside.get(&result)? else { return None };
+        self.stored.push(StoredValue { operand: self.operands.len(), row_value: *row_value });
+        self.operands.push(view.clone());
         Some(())
     }
 
@@ -246,4 +327,19 @@ impl Members {
         space.output = space.inputs.pop()?;
         (space.output.repeats == 0).then_some(space)
     }
+}
+
+/// Adds the steps of a program whose inputs are these values of the formula; returns its result.
+fn appended(formula: &mut Formula, program: &Functions, values: &[Value]) -> Value {
+    let first = formula.program.steps.len();
+    let value = |it: &Value| match *it {
+        Value::Input(at) => values[at],
+        Value::Result(at) => Value::Result(at + first),
+        parameter @ Value::Parameter(_) => parameter,
+    };
+    for step in &program.steps {
+        let arguments = step.arguments.iter().map(value).collect();
+        formula.program.apply(step.function, arguments);
+    }
+    value(&program.last())
 }
