@@ -1,13 +1,12 @@
 //! The members of a row group as the phases of one kernel.
 
-use std::collections::HashMap;
-
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
     DIMENSIONS, ElementFormula as Functions, Formula, MAX_INPUTS, MAX_PARAMETERS, Source,
 };
 use dml_spirv::reduce::Elements;
 use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase};
+use rustc_hash::FxHashMap;
 
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::with_parameters_from;
@@ -34,7 +33,7 @@ pub(super) struct Members {
     operands: Vec<Operand>,
     output: Operand,
     /// Views of buffers that members write for others, and the source of their values in the kernel.
-    inside: HashMap<Buffer, (Operand, Source)>,
+    inside: FxHashMap<Buffer, (Operand, Source)>,
     row_values: usize,
     /// Whether a phase has kept its values of elements.
     has_kept: bool,
@@ -61,7 +60,7 @@ impl Members {
             phases: vec![],
             operands: vec![],
             output: space.output.clone(),
-            inside: HashMap::new(),
+            inside: FxHashMap::default(),
             row_values: 0,
             has_kept: false,
             kept_in,
