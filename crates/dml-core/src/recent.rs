@@ -1,8 +1,9 @@
 //! Values that were used not long ago.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
 use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
 
 /// A map that forgets what was not used for long: it has at most twice as many values as its capacity.
 ///
@@ -10,15 +11,15 @@ use std::hash::Hash;
 /// the older one is dropped.
 #[derive(Debug)]
 pub struct Recent<K, V> {
-    younger: HashMap<K, V>,
-    older: HashMap<K, V>,
+    younger: FxHashMap<K, V>,
+    older: FxHashMap<K, V>,
     capacity: usize,
 }
 
 impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// An empty map, of which a generation has so many values.
     pub fn new(capacity: usize) -> Self {
-        Self { younger: HashMap::new(), older: HashMap::new(), capacity }
+        Self { younger: FxHashMap::default(), older: FxHashMap::default(), capacity }
     }
 
     /// The value with this key, which is used now.

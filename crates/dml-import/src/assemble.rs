@@ -5,12 +5,12 @@ mod division;
 mod owned;
 mod stage;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use dml_core::graph::GraphValue;
 use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, DataType, TensorDesc};
+use rustc_hash::FxHashMap;
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
@@ -153,7 +153,7 @@ struct Assembler<'a> {
 }
 
 /// The buffer ranges that outputs of device nodes of earlier stages were written to, by node and output index.
-type Written = HashMap<(usize, usize), Binding>;
+type Written = FxHashMap<(usize, usize), Binding>;
 
 impl Assembler<'_> {
     /// Adds the nodes that the outputs depend on, and the outputs.
@@ -180,7 +180,7 @@ impl Assembler<'_> {
         }
         for (own, published) in stages.iter().zip(&published) {
             let mut stage = Stage::default();
-            let mut values: HashMap<usize, GraphValue> = HashMap::new();
+            let mut values: FxHashMap<usize, GraphValue> = FxHashMap::default();
             for index in own {
                 let operator = owning_weights(nodes, *index, &is_constant);
                 let value = self.node(&mut stage, &nodes[*index], operator, &values)?;
@@ -206,7 +206,7 @@ impl Assembler<'_> {
         stage: &mut Stage,
         node: &DeviceNode,
         operator: AbstractOperator,
-        values: &HashMap<usize, GraphValue>,
+        values: &FxHashMap<usize, GraphValue>,
     ) -> Result<GraphValue> {
         let mut inputs = Vec::new();
         let read = operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);

@@ -16,12 +16,12 @@ mod resources;
 mod run_bound;
 mod weights;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use dml::{CompiledOperator, Device, GraphCompiler};
 use dml_core::graph::NodeKind;
 use dml_core::{Error as CoreError, validate};
+use rustc_hash::FxHashSet;
 
 use crate::error::{Error, NodeName, Requirement, Result};
 use crate::graph::typed;
@@ -128,7 +128,7 @@ impl Program {
 
     /// The compiled operators; `None` for those that are executed once.
     fn compiled(&self, compiler: &GraphCompiler) -> Result<Vec<Option<CompiledOperator>>> {
-        let in_runs: HashSet<usize> = self.steps.iter().filter_map(operator_of).collect();
+        let in_runs: FxHashSet<usize> = self.steps.iter().filter_map(operator_of).collect();
         let operators = self.operators.iter().enumerate();
         let compiled = |(index, operator): (usize, &Operator)| {
             in_runs.contains(&index).then(|| compiled(compiler, operator)).transpose()

@@ -33,12 +33,12 @@ mod sort;
 mod transpose;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 
 use dml_core::kernel::{KernelModule, Shared, can_run};
 use dml_core::plan::{Divisions, InPlace, Plan, Slot, Step};
 use dml_core::{Error, Strategy};
+use rustc_hash::FxHashMap;
 
 use crate::Target;
 use crate::ir::space::Operand;
@@ -337,7 +337,7 @@ impl<'a> Schedule<'a> {
 
     /// The step, with inputs that are OWNED_BY_DML replaced by the copies that initialization made.
     fn of_execution(&mut self, step: Step) -> Result<Step, Error> {
-        let mut places = HashMap::new();
+        let mut places = FxHashMap::default();
         for slot in relocate::read(&step) {
             let Slot::Input(index) = slot else { continue };
             let binding = self.program.input(Buffer::Input(index)).filter(|it| it.is_owned());

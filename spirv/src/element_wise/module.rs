@@ -8,6 +8,7 @@ use dml_core::capabilities::{Limit, required_features, work_group};
 use dml_core::host::HostKernel;
 use dml_core::kernel::{KernelBinding, KernelDescription, KernelModule, Shared};
 use dml_core::plan::Access as Touch;
+use rustc_hash::FxHashMap;
 
 use super::OUTPUT_BINDING;
 use super::program::{AccessPattern, KernelOperand};
@@ -83,7 +84,7 @@ pub(crate) struct LinkedKernels<K>(LazyLock<Mutex<Linked<K>>>);
 const RECENT_BYTES: usize = 256 << 10;
 
 struct Linked<K> {
-    kernels: HashMap<K, Weak<KernelModule>>,
+    kernels: FxHashMap<K, Weak<KernelModule>>,
     /// The kernels that were linked last, oldest first, at most [`RECENT_BYTES`].
     recent: VecDeque<Arc<KernelModule>>,
     recent_bytes: usize,

@@ -1,7 +1,8 @@
 //! An estimate of a kernel's size, without linking it.
 
-use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use super::program::{AccessPattern, ElementFormula, KernelOperand};
 use super::{ElementWise, MAX_INPUTS};
@@ -35,7 +36,7 @@ pub fn estimated_bytes(program: &ElementFormula, inputs: usize) -> usize {
 
 /// The bytes that a function and all that it calls add to a kernel without other functions.
 fn bytes_of(function: &'static Function) -> usize {
-    static KNOWN: LazyLock<Mutex<HashMap<&'static Function, usize>>> =
+    static KNOWN: LazyLock<Mutex<FxHashMap<&'static Function, usize>>> =
         LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     *known.entry(function).or_insert_with(|| {

@@ -1,11 +1,11 @@
 //! One of a program's graphs of operators.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use dml_core::graph::{GraphBuilder, GraphValue};
 use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, DataType, TensorFlags};
+use rustc_hash::FxHashMap;
 
 use crate::error::{NodeName, Result};
 use crate::graph::DeviceNode;
@@ -50,7 +50,7 @@ pub(super) struct Stage {
     builder: GraphBuilder,
     /// The buffer ranges of the graph's inputs. The constant buffer has no index yet.
     inputs: Vec<GraphInputSource>,
-    known: HashMap<(InputKey, ReadAs), Edge>,
+    known: FxHashMap<(InputKey, ReadAs), Edge>,
     outputs: Vec<Binding>,
     names: Vec<Arc<NodeName>>,
     /// The only node, where there is one.

@@ -187,6 +187,18 @@ impl Llama {
             .with_tensor("attention_mask", int64(&[1, total], &mask))
     }
 
+    /// One word after a cache of so many.
+    pub(crate) fn step(self, past: u64) -> Inputs {
+        let place = i64::try_from(past).unwrap();
+        let inputs = self.tokens(past, &[place * 5 % WORDS]);
+        let cache =
+            |seed| -> Tensor { f32s(&[1, 2, past, 8], &numbers(GROUPS * place * HEAD, seed)) };
+        (0..self.layers).zip(1..).fold(inputs, |it, (index, seed)| {
+            let it = it.with_tensor(format!("past_k_{index}"), cache(seed));
+            it.with_tensor(format!("past_v_{index}"), cache(seed + 100))
+        })
+    }
+
     /// The caches, as names of inputs and outputs.
     pub(crate) fn caches(self) -> impl Iterator<Item = [String; 2]> {
         let of = |index| {
@@ -240,11 +252,5 @@ pub(crate) fn llama() -> Vec<u8> {
 
 /// One word after a cache of so many, for the decoder of six layers.
 pub(crate) fn step(past: u64) -> Inputs {
-    let place = i64::try_from(past).unwrap();
-    let inputs = SIX_LAYERS.tokens(past, &[place * 5 % WORDS]);
-    let cache = |seed| -> Tensor { f32s(&[1, 2, past, 8], &numbers(GROUPS * place * HEAD, seed)) };
-    (0..SIX_LAYERS.layers).zip(1..).fold(inputs, |it, (index, seed)| {
-        let it = it.with_tensor(format!("past_k_{index}"), cache(seed));
-        it.with_tensor(format!("past_v_{index}"), cache(seed + 100))
-    })
+    SIX_LAYERS.step(past)
 }

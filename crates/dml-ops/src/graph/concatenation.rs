@@ -1,12 +1,11 @@
 //! A graph as one program: the programs of its operators, one after the other.
 
-use std::collections::HashMap;
-
 use dml_core::graph::{GraphNode, NodeWork, Source, ValidatedGraph};
 use dml_core::plan::UNIFORM_ALIGNMENT;
 use dml_core::schema::FieldKind;
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
+use rustc_hash::FxHashMap;
 
 use super::known::KnownPrograms;
 use crate::Target;
@@ -58,7 +57,7 @@ struct Concatenation<'a> {
     graph: &'a ValidatedGraph,
     program: Program,
     /// The buffer of each value.
-    values: HashMap<Source, Buffer>,
+    values: FxHashMap<Source, Buffer>,
 }
 
 impl<'a> Concatenation<'a> {
@@ -66,7 +65,7 @@ impl<'a> Concatenation<'a> {
     /// of them.
     fn new(graph: &'a ValidatedGraph) -> Result<Self, Error> {
         let mut program = Program { field: "Outputs", ..Program::empty(GRAPH) };
-        let mut values = HashMap::new();
+        let mut values = FxHashMap::default();
         for ((at, requirement), tensor) in (0..).zip(graph.inputs()).zip(widest_reads(graph)) {
             program.inputs.push(requirement.clone().zip(tensor).map(|(requirement, tensor)| {
                 Binding { field: "Inputs", requirement, tensor: tensor.clone() }

@@ -1,9 +1,9 @@
 //! Inputs of a graph that may be bound to the bytes of its outputs.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use dml_core::plan::{BoundAt, InPlace};
+use rustc_hash::FxHashMap;
 
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Binding, Buffer, Node, Program, RowGroup};
@@ -19,7 +19,7 @@ pub(super) fn in_place(
     steps_of: impl Fn(usize) -> Range<usize>,
 ) -> Vec<InPlace> {
     let nodes: Vec<&Node> = program.nodes.iter().map(|node| &node.node).collect();
-    let (mut last_read, mut first_write) = (HashMap::new(), HashMap::new());
+    let (mut last_read, mut first_write) = (FxHashMap::default(), FxHashMap::default());
     for (number, node) in nodes.iter().enumerate() {
         last_read.extend(node.reads().into_iter().map(|read| (read, number)));
         for buffer in node.writes() {

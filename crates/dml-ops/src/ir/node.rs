@@ -1,11 +1,11 @@
 //! The nodes of a program.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use dml_core::TensorLayout;
 use dml_spirv::ElementWidth;
 use dml_spirv::reduce::{ROUNDED_SUM_F32, SUM_I32};
+use rustc_hash::FxHashSet;
 
 use super::attention::Attention;
 use super::buffer::Buffer;
@@ -201,10 +201,10 @@ pub(crate) struct RowGroup {
 impl RowGroup {
     /// A part of the members; its results are the buffers that later members or other nodes read.
     pub(crate) fn part(&self, members: Range<usize>) -> Self {
-        let later: HashSet<Buffer> =
+        let later: FxHashSet<Buffer> =
             self.members[members.end..].iter().flat_map(|it| it.node.reads()).collect();
         let members = self.members[members].to_vec();
-        let written: HashSet<Buffer> =
+        let written: FxHashSet<Buffer> =
             members.iter().flat_map(|member| member.node.writes()).collect();
         let is_result = |it: &Buffer| later.contains(it) || self.results.contains(it);
         let mut results: Vec<Buffer> = written.into_iter().filter(is_result).collect();
@@ -222,7 +222,7 @@ pub(crate) struct AttentionGroup {
 }
 
 impl AttentionGroup {
-    fn written(&self) -> HashSet<Buffer> {
+    fn written(&self) -> FxHashSet<Buffer> {
         self.members.iter().flat_map(|member| member.node.writes()).collect()
     }
 }

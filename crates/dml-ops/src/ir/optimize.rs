@@ -20,10 +20,9 @@ mod tables;
 mod uses;
 mod views;
 
-use std::collections::HashSet;
-
 use super::Program;
 use crate::Target;
+use rustc_hash::FxHashSet;
 use uses::Uses;
 
 /// The effect on the nodes of a graph, by their numbers in [`super::Origin::sources`].
@@ -49,7 +48,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
     }
     program.nodes = uses.into_nodes();
     // A node of the graph is executed if any of its nodes is left.
-    let left: HashSet<usize> =
+    let left: FxHashSet<usize> =
         program.nodes.iter().flat_map(|node| node.origin.sources.iter().copied()).collect();
     report.folded.retain(|it| !left.contains(it));
     if fuse {

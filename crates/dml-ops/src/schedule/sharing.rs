@@ -3,9 +3,8 @@
 //! Consecutive nodes of one operator have the same time, so that sharing adds no barriers within an operator.
 //! A Map that is the last reader of a part writes its result to that part, if both have the same layout.
 
-use std::collections::HashMap;
-
 use dml_core::plan::Slot;
+use rustc_hash::FxHashMap;
 
 use super::memory::{self, Buffer as Block};
 use super::relocate::relocated;
@@ -51,8 +50,8 @@ impl Scheduled<'_> {
     }
 
     /// The uses of each local buffer.
-    fn uses(&self) -> HashMap<Buffer, Use> {
-        let mut uses: HashMap<Buffer, Use> = HashMap::new();
+    fn uses(&self) -> FxHashMap<Buffer, Use> {
+        let mut uses: FxHashMap<Buffer, Use> = FxHashMap::default();
         for (number, ScheduledNode { recorded, .. }) in self.nodes.iter().enumerate() {
             let unused = Use { first_write: number, last_write: 0, last_read: 0 };
             for buffer in recorded.node.writes() {
@@ -80,7 +79,7 @@ impl Scheduled<'_> {
     }
 
     /// A block with a lifetime for each part.
-    fn blocks(&self, uses: &HashMap<Buffer, Use>) -> Vec<Block> {
+    fn blocks(&self, uses: &FxHashMap<Buffer, Use>) -> Vec<Block> {
         let mut times = Vec::with_capacity(self.nodes.len());
         for (number, node) in self.nodes.iter().enumerate() {
             let before = number.checked_sub(1).map(|it| &self.nodes[it].recorded.origin);
@@ -104,7 +103,7 @@ impl Scheduled<'_> {
     /// Lets nodes write their result to the buffer that they are the last to read.
     fn write_where_read(
         &mut self,
-        uses: &HashMap<Buffer, Use>,
+        uses: &FxHashMap<Buffer, Use>,
         blocks: &mut [Block],
         block_of: &mut [usize],
     ) {
@@ -124,7 +123,7 @@ impl Scheduled<'_> {
 
     /// A local buffer that a node is the last to read, and a local buffer that it is the first to write, if
     /// both may share bytes.
-    fn last_read(&self, number: usize, uses: &HashMap<Buffer, Use>) -> Option<(Buffer, Buffer)> {
+    fn last_read(&self, number: usize, uses: &FxHashMap<Buffer, Use>) -> Option<(Buffer, Buffer)> {
         let node = &self.nodes[number];
         let reads = node.recorded.node.reads();
         let is_last = |it: &Buffer| {

@@ -1,7 +1,8 @@
 //! Whether what an evaluation concluded from the caller's values holds for others.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use crate::graph::device::{DeviceNodes, Owner};
 use crate::graph::ops::operands::Budget;
@@ -29,7 +30,7 @@ impl Conclusions {
         };
         let inputs: Vec<Option<(Arc<BoundInput>, bool)>> =
             given.into_iter().enumerate().map(bound).collect();
-        let mut values: HashMap<ValueId, Value> = HashMap::new();
+        let mut values: FxHashMap<ValueId, Value> = FxHashMap::default();
         let of_computation = |it| self.holds(graph, it, &inputs, &mut values);
         self.computations.iter().all(of_computation)
     }
@@ -41,7 +42,7 @@ impl Conclusions {
         graph: &Graph,
         computation: &Computation,
         inputs: &[Option<(Arc<BoundInput>, bool)>],
-        changed: &mut HashMap<ValueId, Value>,
+        changed: &mut FxHashMap<ValueId, Value>,
     ) -> bool {
         let Some(node) = graph.nodes.get(computation.node) else { return false };
         let input = |value: &Value| inputs.get(input_of(value)?.index)?.as_ref();

@@ -5,9 +5,11 @@
 //! other values of which the host computes the same numbers have the same program.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+use rustc_hash::FxHashSet;
 
 use crate::error::Result;
 use crate::graph::device::DeviceNodes;
@@ -23,7 +25,7 @@ pub(crate) struct Conclusions {
     /// Each after those whose results it uses.
     pub(super) computations: Vec<Computation>,
     /// Results that shapes, operators or outputs depend on.
-    pub(super) deciding: HashSet<ValueId>,
+    pub(super) deciding: FxHashSet<ValueId>,
     /// Inputs whose elements decide themselves, by their numbers.
     pub(super) inputs: BTreeSet<usize>,
     /// Whether the computations would take too much memory, and are left out.
@@ -48,7 +50,7 @@ pub(super) struct Computation {
 pub(crate) struct Trace {
     found: RefCell<Conclusions>,
     /// Values that depend on elements of inputs.
-    dependent: RefCell<HashSet<ValueId>>,
+    dependent: RefCell<FxHashSet<ValueId>>,
     bytes: RefCell<usize>,
 }
 

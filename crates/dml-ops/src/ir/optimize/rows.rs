@@ -1,10 +1,9 @@
 //! Row groups: reductions of the same rows, and the Maps of these rows that compute with them.
 
-use std::collections::{HashMap, HashSet};
-
 use dml_spirv::element_wise::{
     DIMENSIONS, ElementFormula as Functions, MAX_INPUTS, estimated_bytes,
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowGroup};
 
@@ -20,7 +19,7 @@ const MOST_BETWEEN: usize = 16;
 /// Makes groups of the nodes of `program`; each takes the place of its last member.
 pub(super) fn group(program: &mut Program) {
     let nodes = std::mem::take(&mut program.nodes);
-    let mut readers: HashMap<Buffer, usize> = HashMap::new();
+    let mut readers: FxHashMap<Buffer, usize> = FxHashMap::default();
     for buffer in nodes.iter().flat_map(|node| distinct(node.node.reads())) {
         *readers.entry(buffer).or_default() += 1;
     }
@@ -38,7 +37,7 @@ pub(super) fn group(program: &mut Program) {
     program.nodes = nodes.into_iter().flatten().collect();
 }
 
-fn distinct(buffers: impl IntoIterator<Item = Buffer>) -> HashSet<Buffer> {
+fn distinct(buffers: impl IntoIterator<Item = Buffer>) -> FxHashSet<Buffer> {
     buffers.into_iter().collect()
 }
 
@@ -82,8 +81,8 @@ impl RowSpace {
 struct Group {
     /// Numbers of nodes in ascending order; the first one is a Reduce.
     members: Vec<usize>,
-    read: HashSet<Buffer>,
-    written: HashSet<Buffer>,
+    read: FxHashSet<Buffer>,
+    written: FxHashSet<Buffer>,
     functions: Functions,
 }
 
@@ -91,7 +90,7 @@ impl Group {
     /// The group that begins with the Reduce with the number `first`.
     fn of(nodes: &[Option<Recorded>], first: usize, rows: &RowSpace) -> Option<Self> {
         let reduced = distinct(nodes[first].as_ref()?.node.reads());
-        let (read, written) = (HashSet::new(), HashSet::new());
+        let (read, written) = (FxHashSet::default(), FxHashSet::default());
         let mut group = Self { members: vec![], read, written, functions: Functions::default() };
         group.add(first, &nodes[first].as_ref()?.node);
         let mut between = 0;
@@ -135,7 +134,7 @@ impl Group {
     fn fitting(
         mut self,
         nodes: &[Option<Recorded>],
-        readers: &HashMap<Buffer, usize>,
+        readers: &FxHashMap<Buffer, usize>,
     ) -> Vec<usize> {
         while self.members.len() > 1 {
             let of = |it: &usize| nodes[*it].clone();
@@ -167,8 +166,8 @@ fn append(all: &mut Functions, node: &Node) {
 
 /// The buffers that members write and other nodes read, or that are outputs; `readers` counts the nodes that
 /// read each.
-fn results(members: &[Recorded], readers: &HashMap<Buffer, usize>) -> Vec<Buffer> {
-    let mut inside: HashMap<Buffer, usize> = HashMap::new();
+fn results(members: &[Recorded], readers: &FxHashMap<Buffer, usize>) -> Vec<Buffer> {
+    let mut inside: FxHashMap<Buffer, usize> = FxHashMap::default();
     for buffer in members.iter().flat_map(|member| distinct(member.node.reads())) {
         *inside.entry(buffer).or_default() += 1;
     }
@@ -181,7 +180,7 @@ fn results(members: &[Recorded], readers: &HashMap<Buffer, usize>) -> Vec<Buffer
 }
 
 /// Makes one node of the members.
-fn put_together(members: Vec<Recorded>, readers: &HashMap<Buffer, usize>) -> Recorded {
+fn put_together(members: Vec<Recorded>, readers: &FxHashMap<Buffer, usize>) -> Recorded {
     let mut sources: Vec<usize> = vec![];
     for source in members.iter().flat_map(|member| &member.origin.sources) {
         if !sources.contains(source) {

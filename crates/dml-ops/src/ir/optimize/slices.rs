@@ -4,10 +4,9 @@
 //! is that of one slice, which all slices share. Nodes of one operator share no temporary memory, so that a matrix which
 //! the operator of the product converts itself stays whole.
 
-use std::collections::{HashMap, HashSet};
-
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::DIMENSIONS;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fuse::widens;
 use super::uses::Uses;
@@ -41,8 +40,8 @@ pub(super) fn divide(program: &mut Program, target: &Target<'_>) {
         let divided = Division::of(program, &uses, number, most)?;
         Some((number, divided))
     });
-    let found: HashMap<usize, Division> = found.collect();
-    let unpacking: HashSet<usize> = found.values().map(|division| division.map_number).collect();
+    let found: FxHashMap<usize, Division> = found.collect();
+    let unpacking: FxHashSet<usize> = found.values().map(|division| division.map_number).collect();
     let mut nodes = Vec::with_capacity(uses.numbers().len());
     for number in uses.numbers().filter(|number| !unpacking.contains(number)) {
         let Some(recorded) = uses.get(number) else { continue };
@@ -280,7 +279,7 @@ mod tests {
         // A slice alone would be added up in other parts.
         let alone = Sums { slice_of: None, ..slices[0].clone() };
         assert_ne!(alone.length_of_a_part(), part);
-        let buffers: HashSet<Buffer> =
+        let buffers: FxHashSet<Buffer> =
             slices.iter().map(|slice| slice.places[super::COLUMNS].buffer).collect();
         let bytes: Vec<_> = buffers.iter().map(|it| divided.bytes(*it).unwrap()).collect();
         assert_eq!(bytes, [MOST_BYTES + 4 * SLACK as u64]);

@@ -1,20 +1,23 @@
 //! The nodes of a program while it is optimized, and which of them read and write each buffer.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
+
+use rustc_hash::FxHashMap;
 
 use crate::ir::{Buffer, Buffers, Node, Recorded};
 
 /// Nodes by their number, which is their position in execution order.
 pub(super) struct Uses {
     nodes: Vec<Option<Recorded>>,
-    readers: HashMap<Buffer, BTreeSet<usize>>,
-    writers: HashMap<Buffer, BTreeSet<usize>>,
+    readers: FxHashMap<Buffer, BTreeSet<usize>>,
+    writers: FxHashMap<Buffer, BTreeSet<usize>>,
 }
 
 impl Uses {
     pub(super) fn of(nodes: Vec<Recorded>) -> Self {
-        let mut uses = Self { nodes: vec![], readers: HashMap::new(), writers: HashMap::new() };
+        let mut uses =
+            Self { nodes: vec![], readers: FxHashMap::default(), writers: FxHashMap::default() };
         for (number, recorded) in nodes.into_iter().enumerate() {
             uses.nodes.push(None);
             uses.put(number, recorded);
@@ -85,7 +88,7 @@ impl Uses {
     /// Removes a node.
     pub(super) fn remove(&mut self, number: usize) -> Option<Recorded> {
         let recorded = self.nodes[number].take()?;
-        let no_more = |of: &mut HashMap<Buffer, BTreeSet<usize>>, buffers: Buffers| {
+        let no_more = |of: &mut FxHashMap<Buffer, BTreeSet<usize>>, buffers: Buffers| {
             for buffer in buffers {
                 of.entry(buffer).or_default().remove(&number);
             }

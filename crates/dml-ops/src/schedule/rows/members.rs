@@ -1,13 +1,12 @@
 //! The members of a row group as the phases of one kernel.
 
-use std::collections::HashMap;
-
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{
     DIMENSIONS, ElementFormula as Functions, Formula, MAX_INPUTS, MAX_PARAMETERS, Source, Value,
 };
 use dml_spirv::reduce::Elements;
 use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase};
+use rustc_hash::FxHashMap;
 
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::with_parameters_from;
@@ -46,9 +45,9 @@ pub(super) struct Members {
     operands: Vec<Operand>,
     output: Operand,
     /// Views of buffers that members write for others, and the source of their values in the kernel.
-    inside: HashMap<Buffer, (Operand, Source)>,
+    inside: FxHashMap<Buffer, (Operand, Source)>,
     /// Views of buffers whose elements are computed again, and how.
-    again: HashMap<Buffer, (Operand, Formula)>,
+    again: FxHashMap<Buffer, (Operand, Formula)>,
     /// The operands that are results of rows, each with its row value.
     pub(super) stored: Vec<StoredValue>,
     row_values: usize,
@@ -77,8 +76,8 @@ impl Members {
             phases: vec![],
             operands: vec![],
             output: space.output.clone(),
-            inside: HashMap::new(),
-            again: HashMap::new(),
+            inside: FxHashMap::default(),
+            again: FxHashMap::default(),
             stored: vec![],
             row_values: 0,
             has_kept: false,
