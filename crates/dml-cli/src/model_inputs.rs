@@ -129,7 +129,13 @@ pub(crate) fn explained(error: Error, model: &Model, given: &Inputs) -> anyhow::
         }
         _ => return error.into(),
     };
-    let report = model.inspect(given).ok();
+    let report = match model.inspect(given) {
+        // A misspelt name is the cause of a missing input.
+        Err(unknown) if matches!(unknown.kind(), Error::UnknownInput { .. }) => {
+            return unknown.into();
+        }
+        report => report.ok(),
+    };
     let input = report.and_then(|it| it.inputs.into_iter().find(|input| input.value.name == *name));
     match input {
         // The error may ask for the shape first, although the values are needed.

@@ -179,4 +179,7 @@ fn what_is_missing_is_named_with_the_options_that_give_it() {
     let values = "input 'b': not given, and its values are needed; give --input b=FILE.npy or \
                   --random\n";
     missing(&["--shape", "a=3"], values);
+    let misspelt = "unknown input 'c'; the model's inputs are: a, b\n";
+    missing(&["--shape", "c=3"], misspelt);
+    missing(&["--shape", "c=3", "--random"], misspelt);
 }
