@@ -112,17 +112,18 @@ impl Program {
     pub(crate) fn resources(
         &mut self,
         compiler: &GraphCompiler,
-        memory: &SharedMemory,
+        shared: &SharedMemory,
         tell: &dyn Fn(Progress),
     ) -> Result<Option<Arc<Resources>>> {
         tell(Progress::Compiling);
         let device = compiler.device();
-        memory.weights.unify(self);
+        shared.weights.unify(self);
         let operators = self.compiled(compiler)?;
         if !self.needs_device() {
             return Ok(None);
         }
-        let resources = Resources::new(device, self, operators, (&memory.weights, tell))?;
+        let resources = Resources::new(device, self, operators, (&shared.weights, tell));
+        let resources = resources.map_err(|error| memory::with_tensor(device, self, error))?;
         Ok(Some(Arc::new(resources)))
     }
 
@@ -330,6 +331,7 @@ impl Executable {
 
     fn run_all(&self, inputs: &Inputs) -> Result<Vec<Output>> {
         let (device, program) = (&self.device, &self.program);
+        check_alive(device)?;
         let given = InputValues::on_host(program.tensors(inputs)?);
         let reads: Vec<&Read> = self.reads().map(|(_, read)| read).collect();
         self.outputs(&reads, &given, |resources| {
@@ -367,6 +369,12 @@ impl Drop for Executable {
         self.resources = None;
         self.memory.weights.forget_dropped();
     }
+}
+
+/// Fails if the device was lost, or belongs to the process that this one was forked from: a run would wait for memory
+/// and for turns of threads that a forked process does not have.
+pub(crate) fn check_alive(device: &Device) -> Result<()> {
+    device.vulkan().check_alive().map_err(|error| at(&its_buffers(), error.into()))
 }
 
 /// The name that errors of a program's buffers have in place of a node's.

@@ -10,7 +10,7 @@ use dml::{Device, GraphCompiler};
 
 use crate::error::{Error, Result};
 use crate::execute::{
-    Bounds, Executable, IoBinding, ProgramCache, Progress, Reading, SharedMemory,
+    Bounds, Executable, IoBinding, ProgramCache, Progress, Reading, SharedMemory, check_alive,
 };
 use crate::graph::{Answers, Key, typed};
 use crate::inputs::{Input, Inputs};
@@ -158,6 +158,7 @@ impl Session {
         tell: &dyn Fn(Progress),
         mut run: impl FnMut(&Executable) -> Result<Reading>,
     ) -> Result<Vec<Output>> {
+        check_alive(self.compiler.device())?;
         let mut executable = self.known_or(inputs, (&[], Values::Alike), |session| {
             session.compiled(session.first(inputs)?, tell)
         })?;

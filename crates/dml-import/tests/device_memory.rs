@@ -11,7 +11,7 @@ use std::sync::{Arc, Barrier};
 use bytes::Bytes;
 use common::device::{on_every_device, on_every_device_under};
 use common::images::{WEIGHT_BYTES, image, network};
-use common::onnx::{Graph, floats, model, node, value};
+use common::onnx::{Graph, floats, ints, model, node, value};
 use common::{host, tensors};
 use dml::core::capabilities::Limit;
 use dml::{CapabilityCap, Device};
@@ -221,6 +221,44 @@ fn tensors_that_fit_run_where_all_together_do_not() {
             assert!(temporary > MOST, "{temporary}");
         });
     }
+}
+
+/// A convolution with a margin, whose padded input is larger than every tensor.
+fn padded() -> Vec<u8> {
+    let values: Vec<f32> = (0..4 * 8 * 3 * 3).map(|it| (it % 13) as f32 / 16.0 - 0.5).collect();
+    let pads = ints("pads", &[1; 4]);
+    let graph = Graph {
+        nodes: vec![
+            node("Relu", &["x"], &["r"], &[]),
+            node("Conv", &["r", "w"], &["c"], &[]).message(5, pads),
+            node("Abs", &["c"], &["y"], &[]),
+        ],
+        initializers: vec![floats("w", &[4, 8, 3, 3], &values)],
+        inputs: vec![value("x", 1, &[Some(1), Some(8), Some(40), Some(40)])],
+        outputs: vec![value("y", 1, &[])],
+    };
+    model(17, graph)
+}
+
+/// A copy of a tensor takes several buffers where one would be too large, as the input of a convolution with a margin.
+/// A refusal names the tensor that is too large, and not the memory that it would have been in.
+#[test]
+fn a_model_runs_where_its_largest_tensor_fits() {
+    const LARGEST: u64 = 8 * 40 * 40 * 4;
+    let values: Vec<f32> = (0..LARGEST / 4).map(|it| (it % 17) as f32 / 8.0 - 1.0).collect();
+    let inputs = Inputs::new().with_tensor("x", common::f32s(&[1, 8, 40, 40], &values));
+    let cap = |most| CapabilityCap::NONE.with_limit(Limit::MaxMemoryAllocationSize, most).unwrap();
+    let session = |device: &Device| Session::new(device, Model::from_bytes(padded()).unwrap());
+    on_every_device_under(cap(LARGEST), |device| {
+        let session = session(device);
+        let found = tensors(&session.run(&inputs).unwrap());
+        assert_eq!(found, expected(&session, &inputs));
+    });
+    on_every_device_under(cap(LARGEST - 256), |device| {
+        let error = session(device).run(&inputs).unwrap_err().to_string();
+        let names_tensor = error.starts_with("result of") || error.contains(": result of");
+        assert!(names_tensor && error.contains(" needs 51,200 bytes"), "{error}");
+    });
 }
 
 /// Large weights are read from the model's file when they are uploaded, and not from another one.

@@ -210,6 +210,15 @@ impl Device {
         self.queue()?.wait_idle()
     }
 
+    /// Fails if the device was lost, or if this process was forked from the one that created it: every call would then
+    /// fail, or wait for threads that this process does not have.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], [`Error::Forked`].
+    pub fn check_alive(&self) -> Result<()> {
+        self.shared.raw.ensure_alive()
+    }
+
     /// Whether the device was lost. If so, every call fails with [`Error::DeviceLost`].
     pub fn is_lost(&self) -> bool {
         self.shared.raw.is_lost()

@@ -115,6 +115,19 @@ pub(super) fn persistent(
     sizes.map(|size| create(device, size, content)).collect()
 }
 
+/// The error for the largest tensor of `program` in place of `error`, if that is a buffer which exceeds a limit of the
+/// device, and the tensor does, too.
+pub(super) fn with_tensor(device: &Device, program: &Program, error: Error) -> Error {
+    let is_beyond_limits =
+        |it: &Error| matches!(it, Error::Memory(missing) if missing.error.is_unsupported());
+    let bound =
+        (0..program.buffers.len()).map(|it| (program.buffers[it].size, program.content(it)));
+    let tensors = bound.chain(program.operators.iter().filter_map(largest_result));
+    let largest = tensors.max_by_key(|(bytes, _)| *bytes).filter(|_| is_beyond_limits(&error));
+    let of_tensor = largest.and_then(|(bytes, content)| create(device, bytes, || content).err());
+    of_tensor.filter(is_beyond_limits).unwrap_or(error)
+}
+
 /// The bytes of all buffers.
 pub(super) fn bytes_of<'a>(buffers: impl IntoIterator<Item = &'a Buffer>) -> u64 {
     buffers.into_iter().map(Buffer::size).fold(0, u64::saturating_add)
@@ -174,7 +187,15 @@ impl Program {
 /// Describes an operator's temporary memory; for a graph, with its largest intermediate result.
 pub(super) fn temporary(operator: &Operator) -> String {
     let content = format!("temporary memory of {}", operator.node);
-    let Work::Graph { desc, nodes } = &operator.work else { return content };
+    match largest_result(operator) {
+        Some((_, result)) => format!("{content}, such as the {result},"),
+        None => content,
+    }
+}
+
+/// The bytes of the largest intermediate result of a graph, and its description.
+fn largest_result(operator: &Operator) -> Option<(u64, String)> {
+    let Work::Graph { desc, nodes } = &operator.work else { return None };
     let results = desc.intermediate_edges.iter().filter_map(|edge| {
         let (node, operator) = graph_node(desc, edge.from_node_index)?;
         let output = usize::try_from(edge.from_node_output_index).ok()?;
@@ -183,13 +204,9 @@ pub(super) fn temporary(operator: &Operator) -> String {
         let bits = sizes.fold(tensor.data_type.bits().into(), u128::saturating_mul);
         Some((bits, node, operator, output))
     });
-    let largest = results.max_by_key(|(bits, ..)| *bits).and_then(|(_, node, operator, output)| {
-        Some(result(&nodes.get(node)?.to_string(), operator, output))
-    });
-    match largest {
-        Some(result) => format!("{content}, such as the {result},"),
-        None => content,
-    }
+    let (bits, node, operator, output) = results.max_by_key(|(bits, ..)| *bits)?;
+    let bytes = u64::try_from(bits.div_ceil(8)).ok()?;
+    Some((bytes, result(&nodes.get(node)?.to_string(), operator, output)))
 }
 
 /// The node that writes an output of a graph: its index, its operator, and the output's index.

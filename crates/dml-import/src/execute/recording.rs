@@ -18,7 +18,7 @@ use super::at;
 use super::bound::Table;
 use super::device_tensor::DeviceTensor;
 use super::its_buffers;
-use super::memory::temporary;
+use super::memory::{temporary, with_tensor};
 use super::resources::{Refilled, Resources, operator_of};
 use super::weights::fill;
 
@@ -203,7 +203,8 @@ impl Recording {
             Content::Buffer(index) => program.content(index),
             Content::Scratch { operator, .. } => temporary(&program.operators[operator]),
         };
-        let (arena, stamp) = arena.reserve(device, (resources, demand), content)?;
+        let reserved = arena.reserve(device, (resources, demand), content);
+        let (arena, stamp) = reserved.map_err(|error| with_tensor(device, program, error))?;
         let mut temporary = BTreeMap::new();
         for ((_, content), buffer) in needed.iter().zip(arena.device) {
             match content {

@@ -15,7 +15,7 @@ use super::io_binding::{DeviceOutput, IoBinding, host_input};
 use super::memory;
 use super::recording::{DeviceBindings, Recording};
 use super::resources::Resources;
-use super::{Executable, Reading};
+use super::{Executable, Reading, check_alive};
 
 /// The values of a program's inputs, in its order. An input on the device has no host value.
 pub(super) struct InputValues {
@@ -54,6 +54,7 @@ impl Executable {
         inputs: &Inputs,
     ) -> Result<Reading> {
         let (device, program) = (&self.device, &self.program);
+        check_alive(device)?;
         let given = self.given(binding, inputs)?;
         let mut places = DeviceBindings::of_host(program);
         for (plan, place) in program.buffers.iter().zip(&mut places.buffers) {

@@ -233,8 +233,8 @@ impl Division {
         let results = self.results.of(&mut self.sums).size;
         let [first, last] = read.rows;
         let of_one = last - first + 1 - i64::from(results - 1) * self.step;
-        let words = i64::try_from(most / u64::from(ElementWidth::B32.bytes())).ok()?;
-        let fitting = (words - SLACK as i64) / (self.outer * axis.unit);
+        let words = (most / u64::from(ElementWidth::B32.bytes())).checked_sub(SLACK as u64)?;
+        let fitting = i64::try_from(words).ok()? / (self.outer * axis.unit);
         let of_a_part =
             (fitting - of_one).checked_div(self.step).filter(|_| fitting >= of_one)? + 1;
         let parts = results.div_ceil(u32::try_from(of_a_part).unwrap_or(u32::MAX));
