@@ -11,6 +11,7 @@ mod copies;
 mod epilogues;
 mod fuse;
 mod merge;
+mod numbers;
 mod pairs;
 mod rows;
 mod slices;

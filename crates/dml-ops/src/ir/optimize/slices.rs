@@ -30,6 +30,10 @@ const COLUMNS: usize = 1;
 
 /// Divides the products by large unpacked matrices in `program`, where a descriptor shows `most_shown` bytes.
 pub(super) fn divide(program: &mut Program, most_shown: u64) {
+    let unpacks = |it: &Recorded| matches!(&it.node, Node::Map(map) if widens(map));
+    if !program.nodes.iter().any(unpacks) {
+        return;
+    }
     let most = MOST_BYTES.min(most_shown / SLICES_OF_A_WINDOW);
     let uses = Uses::of(std::mem::take(&mut program.nodes));
     let found = uses.numbers().filter_map(|number| {
@@ -37,6 +41,10 @@ pub(super) fn divide(program: &mut Program, most_shown: u64) {
         Some((number, divided))
     });
     let found: FxHashMap<usize, Division> = found.collect();
+    if found.is_empty() {
+        program.nodes = uses.into_nodes();
+        return;
+    }
     let unpacking: FxHashSet<usize> = found.values().map(|division| division.map_number).collect();
     let mut nodes = Vec::with_capacity(uses.numbers().len());
     for number in uses.numbers().filter(|number| !unpacking.contains(number)) {
