@@ -7,6 +7,9 @@ use rustc_hash::FxHashMap;
 
 /// A map that forgets what was not used for long: it has at most twice as many values as its capacity.
 ///
+/// As it has few values, keys that a file chooses may be hashed without protection against collisions: one look-up
+/// compares a key with at most all of them.
+///
 /// Values that are used are in the younger one of two generations. When that is full, it becomes the older one, and
 /// the older one is dropped.
 #[derive(Debug)]

@@ -350,7 +350,7 @@ impl<'a> Schedule<'a> {
         if places.is_empty() {
             return Ok(step);
         }
-        Ok(relocate::relocated(&step, &|slot, offset| match places.get(&slot) {
+        Ok(relocate::relocated(step, &|slot, offset| match places.get(&slot) {
             Some((kept, start)) => (*kept, start + offset),
             None => (slot, offset),
         }))

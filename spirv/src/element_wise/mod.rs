@@ -31,7 +31,7 @@ pub use program::{
 };
 pub use push::PushConstants;
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};
-pub use size::estimated_bytes;
+pub use size::{estimated_bytes, estimated_bytes_of};
 
 /// The variants of a skeleton, each with its number of outer dimensions.
 pub(crate) type Skeletons = [(usize, &'static link::Source); 5];

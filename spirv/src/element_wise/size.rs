@@ -20,9 +20,18 @@ const BYTES_OF_A_SKELETON: usize = 4400;
 
 /// The approximate size in bytes of the SPIR-V of a kernel for `program`, with so many inputs in whole quads.
 pub fn estimated_bytes(program: &ElementFormula, inputs: usize) -> usize {
-    let functions = program.steps.iter().map(|step| step.function);
-    let mut distinct: Vec<&'static Function> = Vec::new();
+    estimated_bytes_of(program.steps.iter().map(|step| step.function), inputs)
+}
+
+/// The approximate size in bytes of the SPIR-V of a kernel that calls these functions, with so many inputs in whole
+/// quads.
+pub fn estimated_bytes_of(
+    functions: impl IntoIterator<Item = &'static Function>,
+    inputs: usize,
+) -> usize {
+    let (mut distinct, mut calls) = (Vec::<&'static Function>::new(), 0);
     for function in functions {
+        calls += 1;
         if !distinct.contains(&function) {
             distinct.push(function);
         }
@@ -30,7 +39,7 @@ pub fn estimated_bytes(program: &ElementFormula, inputs: usize) -> usize {
     let of_functions: usize = distinct.into_iter().map(bytes_of).sum();
     BYTES_OF_A_SKELETON
         + (inputs + 1) * BYTES_OF_AN_OPERAND
-        + program.steps.len() * BYTES_OF_A_CALL
+        + calls * BYTES_OF_A_CALL
         + of_functions
 }
 

@@ -6,6 +6,9 @@ use std::collections::BinaryHeap;
 /// The nodes in topological order: each after the nodes that it reads, and otherwise in the order of the
 /// description. `Err` has the nodes of a cycle, each of which reads the next one.
 pub(super) fn order(reads: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usize>> {
+    if reads.iter().enumerate().all(|(node, sources)| sources.iter().all(|it| *it < node)) {
+        return Ok((0..reads.len()).collect());
+    }
     let mut readers: Vec<Vec<usize>> = vec![vec![]; reads.len()];
     let mut waiting: Vec<usize> = reads.iter().map(Vec::len).collect();
     for (node, sources) in reads.iter().enumerate() {
@@ -50,6 +53,7 @@ mod tests {
     #[test]
     fn a_node_follows_what_it_reads() {
         assert_eq!(order(&[vec![2, 1], vec![], vec![1, 1]]), Ok(vec![1, 2, 0]));
+        assert_eq!(order(&[vec![], vec![0], vec![], vec![1, 2]]), Ok(vec![0, 1, 2, 3]));
         assert_eq!(order(&[]), Ok(vec![]));
     }
 

@@ -12,7 +12,7 @@ use crate::convert::as_float;
 use crate::element::{ElementType, scalar};
 use crate::error::{NodeName, Result};
 use crate::graph::device::{Band, DeviceNodes, Owner, no_counterpart};
-use crate::graph::strides::{broadcast_strides, coalesced, packed};
+use crate::graph::strides::{are_packed, broadcast_strides, coalesced, packed};
 use crate::graph::value::{Content, Kind, Storage, Value};
 use crate::tensor::{Tensor, element_count, text};
 
@@ -65,7 +65,7 @@ pub(crate) fn strided_tensor(
     strides: &[u64],
 ) -> Result<TensorDesc> {
     let tensor = packed_tensor(node, element, shape)?;
-    if packed(shape) == strides {
+    if are_packed(shape, strides) {
         return Ok(tensor);
     }
     let mut all = Vec::with_capacity(LEAST_RANK.max(shape.len()));
@@ -101,16 +101,26 @@ pub(crate) fn element_wise(
         }
         let build = || {
             let name = &*owner.name;
-            let own = |it: &&Value| {
+            let own = |it: &Value| {
                 let shape = it.shape.as_deref().unwrap_or_default();
                 broadcast_strides(shape, &it.strides(), &output.shape)
             };
-            let mut strides: Vec<Vec<u64>> = operands.iter().map(own).collect();
-            let mut shape = output.shape.clone();
-            if shape.len() > MAX_RANK {
-                strides.push(packed(&shape));
-                (shape, strides) = coalesced(&shape, &strides);
+            if output.shape.len() <= MAX_RANK {
+                let shape = &output.shape;
+                let lies_as_output = |it: &Value| {
+                    let view = it.view().filter(|view| view.strides.is_none());
+                    view.is_some() && it.shape.as_ref() == Some(shape)
+                };
+                let tensor = |operand: &&Value| match lies_as_output(operand) {
+                    true => packed_tensor(name, operand.element()?, shape),
+                    false => strided_tensor(name, operand.element()?, shape, &own(operand)),
+                };
+                let tensors = operands.iter().map(tensor).collect::<Result<_>>()?;
+                return build(tensors, packed_tensor(name, output.element, shape)?);
             }
+            let mut strides: Vec<Vec<u64>> = operands.iter().map(|it| own(it)).collect();
+            strides.push(packed(&output.shape));
+            let (shape, strides) = coalesced(&output.shape, &strides);
             let tensor = |(operand, strides): (&&Value, &Vec<u64>)| {
                 strided_tensor(name, operand.element()?, &shape, strides)
             };

@@ -13,6 +13,9 @@ use crate::graph::{Graph, ValueId};
 /// [`Error::Malformed`]: nodes depend on each other in a circle, or two write the same value.
 pub(crate) fn topological(graph: &Graph) -> Result<Vec<usize>> {
     let producers = producers(graph)?;
+    if is_in_order(graph, &producers) {
+        return Ok((0..graph.nodes.len()).collect());
+    }
     let mut waiting_for = vec![0usize; graph.nodes.len()];
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); graph.nodes.len()];
     for (index, node) in graph.nodes.iter().enumerate() {
@@ -43,6 +46,15 @@ pub(crate) fn topological(graph: &Graph) -> Result<Vec<usize>> {
             Err(Error::malformed(format!("{name}: nodes use each other's outputs in a circle")))
         }
     }
+}
+
+/// Whether each node comes after those whose outputs it reads, as most files have them.
+fn is_in_order(graph: &Graph, producers: &[Option<usize>]) -> bool {
+    graph.nodes.iter().enumerate().all(|(index, node)| {
+        let mut inputs = node.inputs.iter().flatten();
+        let producer = |value: &ValueId| producers.get(*value).copied().flatten();
+        inputs.all(|input| producer(input).is_none_or(|producer| producer < index))
+    })
 }
 
 /// The index of the node that writes each value.

@@ -2,10 +2,8 @@
 
 /// The strides of packed elements.
 pub(crate) fn packed(shape: &[u64]) -> Vec<u64> {
-    let mut strides = vec![1u64; shape.len()];
-    for index in (1..shape.len()).rev() {
-        strides[index - 1] = strides[index].saturating_mul(shape[index].max(1));
-    }
+    let mut strides: Vec<u64> = packed_from_last(shape).collect();
+    strides.reverse();
     strides
 }
 
@@ -24,8 +22,24 @@ pub(crate) fn positions(shape: &[u64], strides: &[u64]) -> Vec<usize> {
 
 /// Whether elements are contiguous in row-major order.
 pub(crate) fn is_packed(shape: &[u64], strides: &[u64]) -> bool {
-    let packed = packed(shape);
-    shape.iter().zip(strides.iter().zip(&packed)).all(|(size, (a, b))| *size == 1 || a == b)
+    let sizes_and_strides = shape.iter().zip(strides).rev();
+    let mut dimensions = sizes_and_strides.zip(packed_from_last(shape));
+    dimensions.all(|((size, stride), packed)| *size == 1 || *stride == packed)
+}
+
+/// Whether these are the strides of [`packed`], also of dimensions of size 1.
+pub(crate) fn are_packed(shape: &[u64], strides: &[u64]) -> bool {
+    packed_from_last(shape).eq(strides.iter().rev().copied())
+}
+
+/// The strides of packed elements, the last one first.
+fn packed_from_last(shape: &[u64]) -> impl Iterator<Item = u64> {
+    let mut next = 1u64;
+    shape.iter().rev().map(move |size| {
+        let stride = next;
+        next = next.saturating_mul((*size).max(1));
+        stride
+    })
 }
 
 /// The strides of a tensor of shape `from` broadcast to shape `to`: 0 where it is repeated.
@@ -115,6 +129,22 @@ mod tests {
         assert_eq!(divided(&[4, 6], &[1, 4], &[24]), None);
         assert_eq!(divided(&[4, 6], &[1, 4], &[8, 3]), None);
         assert_eq!(divided(&[1, 1], &[7, 7], &[1]), Some(vec![0]));
+    }
+
+    #[test]
+    fn the_stride_of_a_single_element_counts_only_where_strides_are_compared() {
+        assert_eq!(packed(&[2, 1, 3]), [3, 3, 1]);
+        assert_eq!(packed(&[2, 0, 3]), [3, 3, 1]);
+        assert!(packed(&[]).is_empty() && is_packed(&[], &[]) && are_packed(&[], &[]));
+        for (strides, same, contiguous) in [
+            ([3, 3, 1], true, true),
+            ([3, 0, 1], false, true),
+            ([3, 3, 2], false, false),
+            ([6, 3, 1], false, false),
+        ] {
+            assert_eq!(are_packed(&[2, 1, 3], &strides), same, "{strides:?}");
+            assert_eq!(is_packed(&[2, 1, 3], &strides), contiguous, "{strides:?}");
+        }
     }
 
     #[test]

@@ -48,12 +48,16 @@ impl Value {
     /// The value with another shape of as many elements; `None` if strides cannot express it.
     pub(crate) fn reshaped(&self, shape: &[u64]) -> Option<Self> {
         let own = self.shape.as_deref().unwrap_or_default();
-        let strides = match &self.content {
+        let content = match &self.content {
             Content::Stored(View { strides: Some(strides), .. }) if !shape.contains(&0) => {
-                divided(own, strides, shape)?
+                let strides = divided(own, strides, shape)?;
+                return Some(self.seen(shape.to_vec(), strides));
             }
-            _ => packed(shape),
+            Content::Stored(View { storage, .. }) => {
+                Content::Stored(View { storage: storage.clone(), strides: None })
+            }
+            other => other.clone(),
         };
-        Some(self.seen(shape.to_vec(), strides))
+        Some(Self { element: self.element, shape: Some(shape.to_vec()), content })
     }
 }

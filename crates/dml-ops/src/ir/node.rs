@@ -122,14 +122,17 @@ impl Node {
             Self::Map(Map { space, computation }) => {
                 Self::Map(Map { space: space.renamed(name), computation: computation.clone() })
             }
-            Self::Reduce(reduce) => {
-                Self::Reduce(Reduce { space: reduce.space.renamed(name), ..reduce.clone() })
-            }
+            Self::Reduce(Reduce { space, reduction, order, grids }) => Self::Reduce(Reduce {
+                space: space.renamed(name),
+                reduction: reduction.clone(),
+                order: *order,
+                grids: *grids,
+            }),
             Self::Move(space) => Self::Move(space.renamed(name)),
             Self::Scan(scan) => Self::Scan(scan.renamed(name)),
             Self::Sort(sort) => Self::Sort(sort.renamed(name)),
             Self::Rows(RowGroup { members, results }) => {
-                let member = |it: &Recorded| Recorded { node: it.node.renamed(name), ..it.clone() };
+                let member = |it: &Recorded| it.renamed(name);
                 let members = members.iter().map(member).collect();
                 Self::Rows(RowGroup {
                     members,
@@ -137,7 +140,7 @@ impl Node {
                 })
             }
             Self::Attention(group) => {
-                let member = |it: &Recorded| Recorded { node: it.node.renamed(name), ..it.clone() };
+                let member = |it: &Recorded| it.renamed(name);
                 let members = group.members.iter().map(member).collect();
                 let kernel = group.kernel.renamed(name);
                 Self::Attention(Box::new(AttentionGroup { members, kernel }))
@@ -168,6 +171,13 @@ impl Node {
 pub(crate) struct Recorded {
     pub(crate) node: Node,
     pub(crate) origin: Origin,
+}
+
+impl Recorded {
+    /// This node with its buffers renamed.
+    fn renamed(&self, name: &impl Fn(Buffer) -> Buffer) -> Self {
+        Self { node: self.node.renamed(name), origin: self.origin.clone() }
+    }
 }
 
 /// The operator that recorded a node; for a fused node, of the last one.

@@ -12,6 +12,7 @@ mod copies;
 mod epilogues;
 mod fuse;
 mod merge;
+mod numbers;
 mod pairs;
 mod pieces;
 mod rows;

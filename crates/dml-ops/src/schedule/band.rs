@@ -84,7 +84,7 @@ impl Schedule<'_> {
             | (Slot::Output(_), _, Some((slot, start))) => (slot, start + offset),
             _ => (slot, offset),
         };
-        steps.iter().map(|step| relocate::relocated(step, &place)).collect()
+        steps.iter().map(|step| relocate::relocated(step.clone(), &place)).collect()
     }
 }
 

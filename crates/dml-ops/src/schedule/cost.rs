@@ -1,6 +1,5 @@
 //! The cost of dispatches, computed from their sizes and strides.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use dml_core::plan::{Cost, Slot};
@@ -29,18 +28,17 @@ pub(crate) fn bytes(
 /// Operands that are parts of one tensor, such as the neighbours that an interpolation reads, count no more
 /// than their windows show together.
 pub(crate) fn bytes_read(operands: impl IntoIterator<Item = (Slot, u64, Range<u64>)>) -> u64 {
-    let mut slots: BTreeMap<Slot, (u64, Vec<Range<u64>>)> = BTreeMap::new();
-    for (slot, bytes, shown) in operands {
-        let (sum, all_shown) = slots.entry(slot).or_default();
-        *sum = sum.saturating_add(bytes);
-        all_shown.push(shown);
-    }
-    slots.into_values().map(|(sum, shown)| sum.min(united(shown))).sum()
+    let mut all: Vec<(Slot, u64, Range<u64>)> = operands.into_iter().collect();
+    all.sort_by_key(|(slot, _, shown)| (*slot, shown.start));
+    let of_slot = |all: &[(Slot, u64, Range<u64>)]| {
+        let sum = all.iter().map(|(_, bytes, _)| *bytes).fold(0, u64::saturating_add);
+        sum.min(united(all.iter().map(|(_, _, shown)| shown)))
+    };
+    all.chunk_by(|one, other| one.0 == other.0).map(of_slot).sum()
 }
 
-/// The length of the union of all ranges.
-fn united(mut ranges: Vec<Range<u64>>) -> u64 {
-    ranges.sort_by_key(|range| range.start);
+/// The length of the union of ranges, which come in the order of their starts.
+fn united<'a>(ranges: impl Iterator<Item = &'a Range<u64>>) -> u64 {
     let (mut length, mut end) = (0, 0);
     for range in ranges {
         length += range.end.saturating_sub(range.start.max(end));

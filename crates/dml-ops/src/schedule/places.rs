@@ -1,7 +1,5 @@
 //! Places of buffers: parts of the temporary and the persistent resource, and constants.
 
-use std::collections::HashSet;
-
 use dml_core::plan::Slot;
 use dml_spirv::ElementWidth;
 
@@ -12,12 +10,16 @@ use crate::ir::{Buffer, BufferPosition, Content, Stage, ZeroPoints};
 impl Schedule<'_> {
     /// Places the local buffers that have no place yet.
     pub(super) fn place_locals(&mut self, buffers: impl IntoIterator<Item = Buffer>) {
-        let used: HashSet<Buffer> = buffers.into_iter().collect();
-        for (at, content) in self.program.locals.iter().enumerate() {
-            if self.locals[at].is_some() || !used.contains(&Buffer::Local(at)) {
-                continue;
-            }
-            self.locals[at] = Some(match content {
+        let without_place = |buffer: Buffer| match buffer {
+            Buffer::Local(at) if self.locals[at].is_none() => Some(at),
+            _ => None,
+        };
+        let mut used: Vec<usize> = buffers.into_iter().filter_map(without_place).collect();
+        // In the order of their declaration, each once.
+        used.sort_unstable();
+        used.dedup();
+        for at in used {
+            self.locals[at] = Some(match &self.program.locals[at] {
                 Content::Constant { bytes, alignment } => {
                     (Slot::Constants, self.constants.add_shared(bytes.clone(), *alignment).start)
                 }

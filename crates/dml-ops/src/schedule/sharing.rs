@@ -4,12 +4,11 @@
 //! A Map that is the last reader of a part writes its result to that part, if both have the same layout.
 
 use dml_core::plan::Slot;
-use rustc_hash::FxHashMap;
 
 use super::memory::{self, Buffer as Block};
 use super::relocate::relocated;
 use super::resource::Resource;
-use super::{Scheduled, ScheduledNode};
+use super::{Scheduled, ScheduledNode, Temporary};
 use crate::ir::{Band, Buffer, Map, Node};
 
 /// Bytes of the temporary resource; its blocks are aligned for descriptors.
@@ -21,6 +20,9 @@ pub(crate) struct TemporaryBytes {
     /// The most bytes that are alive at one time.
     pub(crate) lower_bound: u64,
 }
+
+/// The uses of each local buffer; `None` where no node uses it.
+type Uses = [Option<Use>];
 
 /// The uses of a local buffer, as numbers of scheduled nodes; the last ones are 0 until there is such a use.
 #[derive(Clone, Copy)]
@@ -50,15 +52,15 @@ impl Scheduled<'_> {
     }
 
     /// The uses of each local buffer.
-    fn uses(&self) -> FxHashMap<Buffer, Use> {
-        let mut uses: FxHashMap<Buffer, Use> = FxHashMap::default();
+    fn uses(&self) -> Vec<Option<Use>> {
+        let mut uses = vec![None; self.locals.len()];
         for (number, ScheduledNode { recorded, .. }) in self.nodes.iter().enumerate() {
             let unused = Use { first_write: number, last_write: 0, last_read: 0 };
-            for buffer in recorded.node.writes() {
-                uses.entry(buffer).or_insert(unused).last_write = number;
+            for local in recorded.node.writes().iter().filter_map(local) {
+                uses[local].get_or_insert(unused).last_write = number;
             }
-            for buffer in recorded.node.reads() {
-                uses.entry(buffer).or_insert(unused).last_read = number;
+            for local in recorded.node.reads().iter().filter_map(local) {
+                uses[local].get_or_insert(unused).last_read = number;
             }
         }
         uses
@@ -66,20 +68,14 @@ impl Scheduled<'_> {
 
     /// The part of the temporary resource that holds a local buffer.
     fn part(&self, buffer: Buffer) -> Option<usize> {
-        let Buffer::Local(at) = buffer else { return None };
-        match self.locals[at]? {
-            (Slot::Temporary, start) => self.part_at(start),
+        match self.locals[local(&buffer)?]? {
+            (Slot::Temporary, start) => part_at(&self.temporaries, start),
             _ => None,
         }
     }
 
-    /// The part that contains a byte.
-    fn part_at(&self, byte: u64) -> Option<usize> {
-        self.temporaries.partition_point(|it| it.range.start <= byte).checked_sub(1)
-    }
-
     /// A block with a lifetime for each part.
-    fn blocks(&self, uses: &FxHashMap<Buffer, Use>) -> Vec<Block> {
+    fn blocks(&self, uses: &Uses) -> Vec<Block> {
         let mut times = Vec::with_capacity(self.nodes.len());
         for (number, node) in self.nodes.iter().enumerate() {
             let before = number.checked_sub(1).map(|it| &self.nodes[it].recorded.origin);
@@ -92,8 +88,8 @@ impl Scheduled<'_> {
             lives: temporary.node.map_or(0..0, |node| time(node)..time(node) + 1),
         });
         let mut blocks: Vec<Block> = of_node.collect();
-        for (buffer, used) in uses {
-            let Some(part) = self.part(*buffer) else { continue };
+        for (local, used) in uses.iter().enumerate() {
+            let Some((used, part)) = used.zip(self.part(Buffer::Local(local))) else { continue };
             let last = used.last_read.max(used.last_write);
             blocks[part].lives = time(used.first_write)..time(last) + 1;
         }
@@ -101,12 +97,7 @@ impl Scheduled<'_> {
     }
 
     /// Lets nodes write their result to the buffer that they are the last to read.
-    fn write_where_read(
-        &mut self,
-        uses: &FxHashMap<Buffer, Use>,
-        blocks: &mut [Block],
-        block_of: &mut [usize],
-    ) {
+    fn write_where_read(&mut self, uses: &Uses, blocks: &mut [Block], block_of: &mut [usize]) {
         for number in 0..self.nodes.len() {
             let Some((input, output)) = self.last_read(number, uses) else { continue };
             let [Some(from), Some(to)] = [input, output].map(|it| self.part(it)) else { continue };
@@ -123,12 +114,12 @@ impl Scheduled<'_> {
 
     /// A local buffer that a node is the last to read, and a local buffer that it is the first to write, if
     /// both may share bytes.
-    fn last_read(&self, number: usize, uses: &FxHashMap<Buffer, Use>) -> Option<(Buffer, Buffer)> {
+    fn last_read(&self, number: usize, uses: &Uses) -> Option<(Buffer, Buffer)> {
         let node = &self.nodes[number];
         let reads = node.recorded.node.reads();
+        let used_in = |it: &Buffer| uses[local(it)?].filter(|_| self.part(*it).is_some());
         let is_last = |it: &Buffer| {
-            let used = &uses[it];
-            used.last_read == number && used.last_write < number && self.part(*it).is_some()
+            used_in(it).is_some_and(|it| it.last_read == number && it.last_write < number)
         };
         let is_once = |it: &Buffer| reads.iter().filter(|other| *other == it).count() == 1;
         let (input, output) = match &node.recorded.node {
@@ -145,26 +136,36 @@ impl Scheduled<'_> {
             }
             _ => return None,
         };
-        let is_first = uses[&output].first_write == number && self.part(output).is_some();
+        let is_first = used_in(&output).is_some_and(|it| it.first_write == number);
         is_first.then_some((input, output))
     }
 
     /// Moves all steps to the final places of the parts.
     fn move_temporaries(&mut self, offset: impl Fn(usize) -> u64) {
+        let temporaries = &self.temporaries;
         let moved = |slot, byte| match slot {
             Slot::Temporary => {
-                let part = self.part_at(byte).expect("steps name bytes of parts alone");
-                (slot, offset(part) + byte - self.temporaries[part].range.start)
+                let part = part_at(temporaries, byte).expect("steps name bytes of parts alone");
+                (slot, offset(part) + byte - temporaries[part].range.start)
             }
             _ => (slot, byte),
         };
-        let steps = self
-            .nodes
-            .iter()
-            .map(|node| node.steps.iter().map(|step| relocated(step, &moved)).collect::<Vec<_>>());
-        let steps: Vec<_> = steps.collect();
-        for (node, steps) in self.nodes.iter_mut().zip(steps) {
-            node.steps = steps;
+        for node in &mut self.nodes {
+            let steps = std::mem::take(&mut node.steps);
+            node.steps = steps.into_iter().map(|step| relocated(step, &moved)).collect();
         }
     }
+}
+
+/// The number of a local buffer.
+fn local(buffer: &Buffer) -> Option<usize> {
+    match *buffer {
+        Buffer::Local(at) => Some(at),
+        Buffer::Input(_) | Buffer::Output(_) => None,
+    }
+}
+
+/// The part that contains a byte.
+fn part_at(parts: &[Temporary], byte: u64) -> Option<usize> {
+    parts.partition_point(|it| it.range.start <= byte).checked_sub(1)
 }

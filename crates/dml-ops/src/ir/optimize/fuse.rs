@@ -225,7 +225,7 @@ fn would_hold_more(program: &Program, uses: &Uses, number: usize, reader: usize)
         let maker = uses.writers(*buffer).last().and_then(|it| uses.get(it));
         matches!(buffer, Buffer::Local(_))
             && maker.is_some_and(|maker| maker.origin.sources.last() == map.origin.sources.first())
-            && uses.readers(*buffer).len() == 1
+            && uses.only_reader(*buffer).is_some()
     };
     let results = map.node.writes();
     let bytes = |buffer: &Buffer| program.bytes(*buffer).unwrap_or_default();

@@ -1,8 +1,7 @@
 //! Row groups: reductions of the same rows, and the Maps of these rows that compute with them.
 
-use dml_spirv::element_wise::{
-    DIMENSIONS, ElementFormula as Functions, MAX_INPUTS, estimated_bytes,
-};
+use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, estimated_bytes_of};
+use dml_spirv::functions::Function;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowGroup};
@@ -37,8 +36,12 @@ pub(super) fn group(program: &mut Program) {
     program.nodes = nodes.into_iter().flatten().collect();
 }
 
-fn distinct(buffers: impl IntoIterator<Item = Buffer>) -> FxHashSet<Buffer> {
-    buffers.into_iter().collect()
+/// The buffers in their order, each once.
+fn distinct(buffers: impl IntoIterator<Item = Buffer>) -> Vec<Buffer> {
+    let mut buffers: Vec<Buffer> = buffers.into_iter().collect();
+    buffers.sort_unstable();
+    buffers.dedup();
+    buffers
 }
 
 /// The rows of a group.
@@ -83,7 +86,8 @@ struct Group {
     members: Vec<usize>,
     read: FxHashSet<Buffer>,
     written: FxHashSet<Buffer>,
-    functions: Functions,
+    /// Those that the members call.
+    functions: Vec<&'static Function>,
 }
 
 impl Group {
@@ -91,7 +95,7 @@ impl Group {
     fn of(nodes: &[Option<Recorded>], first: usize, rows: &RowSpace) -> Option<Self> {
         let reduced = distinct(nodes[first].as_ref()?.node.reads());
         let (read, written) = (FxHashSet::default(), FxHashSet::default());
-        let mut group = Self { members: vec![], read, written, functions: Functions::default() };
+        let mut group = Self { members: vec![], read, written, functions: vec![] };
         group.add(first, &nodes[first].as_ref()?.node);
         let mut between = 0;
         let rest = nodes.iter().enumerate().skip(first + 1);
@@ -119,15 +123,14 @@ impl Group {
         self.members.push(number);
         self.read.extend(node.reads());
         self.written.extend(node.writes());
-        append(&mut self.functions, node);
+        self.functions.extend(functions(node));
     }
 
     /// Whether one kernel could also compute `node`.
     fn has_room(&self, node: &Node) -> bool {
-        let mut functions = self.functions.clone();
-        append(&mut functions, node);
+        let functions = self.functions.iter().copied().chain(functions(node));
         self.members.len() < MAX_MEMBERS
-            && estimated_bytes(&functions, MAX_INPUTS) <= MAX_GROUP_BYTES
+            && estimated_bytes_of(functions, MAX_INPUTS) <= MAX_GROUP_BYTES
     }
 
     /// The longest prefix of the members that a kernel has enough bindings for.
@@ -137,11 +140,10 @@ impl Group {
         readers: &FxHashMap<Buffer, usize>,
     ) -> Vec<usize> {
         while self.members.len() > 1 {
-            let of = |it: &usize| nodes[*it].clone();
-            let members: Vec<Recorded> = self.members.iter().filter_map(of).collect();
-            let results = results(&members, readers);
-            let read = members.iter().flat_map(|member| member.node.reads());
-            let written = distinct(members.iter().flat_map(|member| member.node.writes()));
+            let members = self.members.iter().filter_map(|it| nodes[*it].as_ref());
+            let results = results(members.clone(), readers);
+            let read = members.clone().flat_map(|member| member.node.reads());
+            let written = distinct(members.flat_map(|member| member.node.writes()));
             let outside = distinct(read.filter(|read| !written.contains(read)));
             if outside.len() + results.len() <= MAX_BUFFERS {
                 break;
@@ -152,30 +154,31 @@ impl Group {
     }
 }
 
-/// Adds the functions of a node, to estimate the kernel's size.
-fn append(all: &mut Functions, node: &Node) {
-    let programs = match node {
-        Node::Map(map) => vec![&map.computation.program],
-        Node::Reduce(reduce) => vec![&reduce.reduction.program, &reduce.reduction.last],
-        _ => vec![],
+/// The functions that a node calls, in their order.
+fn functions(node: &Node) -> impl Iterator<Item = &'static Function> {
+    let (program, last) = match node {
+        Node::Map(map) => (Some(&map.computation.program), None),
+        Node::Reduce(Reduce { reduction, .. }) => (Some(&reduction.program), Some(&reduction.last)),
+        _ => (None, None),
     };
-    for step in programs.into_iter().flat_map(|program| &program.steps) {
-        all.apply(step.function, step.arguments.clone());
-    }
+    let steps = program.into_iter().chain(last).flat_map(|program| &program.steps);
+    steps.map(|step| step.function)
 }
 
 /// The buffers that members write and other nodes read, or that are outputs; `readers` counts the nodes that
 /// read each.
-fn results(members: &[Recorded], readers: &FxHashMap<Buffer, usize>) -> Vec<Buffer> {
+fn results<'a>(
+    members: impl Iterator<Item = &'a Recorded> + Clone,
+    readers: &FxHashMap<Buffer, usize>,
+) -> Vec<Buffer> {
     let mut inside: FxHashMap<Buffer, usize> = FxHashMap::default();
-    for buffer in members.iter().flat_map(|member| distinct(member.node.reads())) {
+    for buffer in members.clone().flat_map(|member| distinct(member.node.reads())) {
         *inside.entry(buffer).or_default() += 1;
     }
     let is_result =
         |it: &Buffer| matches!(it, Buffer::Output(_)) || readers.get(it) > inside.get(it);
-    let written = distinct(members.iter().flat_map(|member| member.node.writes()));
-    let mut results: Vec<Buffer> = written.into_iter().filter(is_result).collect();
-    results.sort_unstable();
+    let mut results = distinct(members.flat_map(|member| member.node.writes()));
+    results.retain(is_result);
     results
 }
 
@@ -189,6 +192,6 @@ fn put_together(members: Vec<Recorded>, readers: &FxHashMap<Buffer, usize>) -> R
     }
     let last = members.last().expect("a group has members");
     let origin = Origin { sources, ..last.origin.clone() };
-    let results = results(&members, readers);
+    let results = results(members.iter(), readers);
     Recorded { node: Node::Rows(RowGroup { members, results }), origin }
 }

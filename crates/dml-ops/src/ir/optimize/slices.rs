@@ -31,6 +31,10 @@ const COLUMNS: usize = 1;
 
 /// Divides the products by large unpacked matrices in `program`.
 pub(super) fn divide(program: &mut Program, target: &Target<'_>) {
+    let unpacks = |it: &Recorded| matches!(&it.node, Node::Map(map) if widens(map));
+    if !program.nodes.iter().any(unpacks) {
+        return;
+    }
     let most = Most {
         bytes: MOST_BYTES.min(target.max_window() / SLICES_OF_A_WINDOW),
         buffer: target.max_buffer(),
@@ -41,6 +45,10 @@ pub(super) fn divide(program: &mut Program, target: &Target<'_>) {
         Some((number, divided))
     });
     let found: FxHashMap<usize, Division> = found.collect();
+    if found.is_empty() {
+        program.nodes = uses.into_nodes();
+        return;
+    }
     let unpacking: FxHashSet<usize> = found.values().map(|division| division.map_number).collect();
     let mut nodes = Vec::with_capacity(uses.numbers().len());
     for number in uses.numbers().filter(|number| !unpacking.contains(number)) {

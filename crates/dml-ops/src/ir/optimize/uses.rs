@@ -1,23 +1,24 @@
 //! The nodes of a program while it is optimized, and which of them read and write each buffer.
 
-use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::numbers::Numbers;
 use crate::ir::{Buffer, Buffers, Node, Recorded};
 
 /// Nodes by their number, which is their position in execution order.
 pub(super) struct Uses {
     nodes: Vec<Option<Recorded>>,
-    readers: FxHashMap<Buffer, BTreeSet<usize>>,
-    writers: FxHashMap<Buffer, BTreeSet<usize>>,
+    readers: FxHashMap<Buffer, Numbers>,
+    writers: FxHashMap<Buffer, Numbers>,
 }
 
 impl Uses {
     pub(super) fn of(nodes: Vec<Recorded>) -> Self {
-        let mut uses =
-            Self { nodes: vec![], readers: FxHashMap::default(), writers: FxHashMap::default() };
+        let buffers = || FxHashMap::with_capacity_and_hasher(nodes.len(), FxBuildHasher::default());
+        let (readers, writers) = (buffers(), buffers());
+        let mut uses = Self { nodes: Vec::with_capacity(nodes.len()), readers, writers };
         for (number, recorded) in nodes.into_iter().enumerate() {
             uses.nodes.push(None);
             uses.put(number, recorded);
@@ -41,20 +42,18 @@ impl Uses {
     }
 
     /// The nodes that read `buffer`.
-    pub(super) fn readers(&self, buffer: Buffer) -> impl ExactSizeIterator<Item = usize> + '_ {
-        static NONE: BTreeSet<usize> = BTreeSet::new();
-        self.readers.get(&buffer).unwrap_or(&NONE).iter().copied()
+    pub(super) fn readers(&self, buffer: Buffer) -> impl Iterator<Item = usize> + '_ {
+        self.readers.get(&buffer).unwrap_or(&Numbers::NONE).iter()
     }
 
     /// The nodes that write `buffer`.
-    pub(super) fn writers(&self, buffer: Buffer) -> impl ExactSizeIterator<Item = usize> + '_ {
-        static NONE: BTreeSet<usize> = BTreeSet::new();
-        self.writers.get(&buffer).unwrap_or(&NONE).iter().copied()
+    pub(super) fn writers(&self, buffer: Buffer) -> impl Iterator<Item = usize> + '_ {
+        self.writers.get(&buffer).unwrap_or(&Numbers::NONE).iter()
     }
 
     /// Whether a node with a number in `range` writes `buffer`.
     pub(super) fn is_written_within(&self, buffer: Buffer, range: RangeInclusive<usize>) -> bool {
-        self.writers.get(&buffer).is_some_and(|it| it.range(range).next().is_some())
+        self.writers.get(&buffer).is_some_and(|it| it.has_within(range))
     }
 
     /// The only node that writes `buffer`.
@@ -88,9 +87,9 @@ impl Uses {
     /// Removes a node.
     pub(super) fn remove(&mut self, number: usize) -> Option<Recorded> {
         let recorded = self.nodes[number].take()?;
-        let no_more = |of: &mut FxHashMap<Buffer, BTreeSet<usize>>, buffers: Buffers| {
+        let no_more = |of: &mut FxHashMap<Buffer, Numbers>, buffers: Buffers| {
             for buffer in buffers {
-                of.entry(buffer).or_default().remove(&number);
+                of.entry(buffer).or_default().remove(number);
             }
         };
         no_more(&mut self.readers, recorded.node.reads());
