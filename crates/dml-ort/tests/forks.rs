@@ -70,7 +70,7 @@ fn in_child(test: impl FnOnce() -> bool) -> c_int {
 #[test]
 fn a_forked_session_fails_and_waits_for_no_thread_of_its_parent() {
     let bytes = 1.5f32.to_le_bytes().to_vec();
-    let tensor = Tensor::new(ElementType::FLOAT32, &[1], bytes).unwrap();
+    let tensor = Tensor::new(ElementType::FLOAT32, [1], bytes).unwrap();
     let inputs = Inputs::new().with_tensor("x", tensor);
     let device = Device::open(FeatureLevel::HIGHEST).unwrap();
     let session = Session::new(&device, doubled());
