@@ -145,7 +145,7 @@ fn a_defect_of_kernels_is_found_where_the_host_makes_the_chosen_bytes() {
     let words = "/offset_right: by strategy kernel: output 0: element";
     let mutation = &wrong_by_kernels;
     on_every_device(mutation, |name, executor| {
-        check_found(name, cases.iter().copied(), executor, words)
+        check_found(name, cases.iter().copied(), executor, words);
     });
     check_found("host interpreter", cases, &interpreter(mutation), words);
 }

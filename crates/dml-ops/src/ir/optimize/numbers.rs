@@ -55,7 +55,7 @@ mod tests {
             state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345) % (1 << 31);
             let number = (state >> 8) % 5;
             // Half of the time there is at most one.
-            match (state >> 16) % 2 == 0 && set.len() < 3 {
+            match (state >> 16).is_multiple_of(2) && set.len() < 3 {
                 true => {
                     numbers.insert(number);
                     set.insert(number);

@@ -16,7 +16,7 @@ pub(super) struct Uses {
 
 impl Uses {
     pub(super) fn of(nodes: Vec<Recorded>) -> Self {
-        let buffers = || FxHashMap::with_capacity_and_hasher(nodes.len(), FxBuildHasher::default());
+        let buffers = || FxHashMap::with_capacity_and_hasher(nodes.len(), FxBuildHasher);
         let (readers, writers) = (buffers(), buffers());
         let mut uses = Self { nodes: Vec::with_capacity(nodes.len()), readers, writers };
         for (number, recorded) in nodes.into_iter().enumerate() {
@@ -43,12 +43,12 @@ impl Uses {
 
     /// The nodes that read `buffer`.
     pub(super) fn readers(&self, buffer: Buffer) -> impl Iterator<Item = usize> + '_ {
-        self.readers.get(&buffer).unwrap_or(&Numbers::NONE).iter()
+        self.readers.get(&buffer).unwrap_or(Numbers::NONE).iter()
     }
 
     /// The nodes that write `buffer`.
     pub(super) fn writers(&self, buffer: Buffer) -> impl Iterator<Item = usize> + '_ {
-        self.writers.get(&buffer).unwrap_or(&Numbers::NONE).iter()
+        self.writers.get(&buffer).unwrap_or(Numbers::NONE).iter()
     }
 
     /// Whether a node with a number in `range` writes `buffer`.
