@@ -180,7 +180,7 @@ fn rows_of_several_turns_are_normalized_alike() {
                 epsilon: 1e-5,
                 fused_activation: None,
             };
-            check(device, &norm.into(), &bytes, &format!("norm {data_type} {sizes:?}"));
+            check(device, &norm.into(), &bytes, &format!("norm {name}"));
         }
     });
 }
@@ -216,12 +216,8 @@ fn segments_of_rows_have_the_bits_of_whole_rows() {
                 output_tensor: tensor(),
                 axes: vec![1],
             };
-            check_segments(
-                device,
-                &softmax.into(),
-                &bytes,
-                &format!("softmax {data_type} {sizes:?}"),
-            );
+            let name = format!("{data_type} {sizes:?}");
+            check_segments(device, &softmax.into(), &bytes, &format!("softmax {name}"));
             let of_rows = || Some(tensor().with_strides(&[0, 1]));
             let norm = MeanVarianceNormalization2Desc {
                 input_tensor: tensor(),
@@ -234,7 +230,7 @@ fn segments_of_rows_have_the_bits_of_whole_rows() {
                 epsilon: 1e-5,
                 fused_activation: None,
             };
-            check_segments(device, &norm.into(), &bytes, &format!("norm {data_type} {sizes:?}"));
+            check_segments(device, &norm.into(), &bytes, &format!("norm {name}"));
             for function in [ReduceFunction::Sum, ReduceFunction::Multiply] {
                 let reduce = ReduceDesc {
                     function,
@@ -242,8 +238,7 @@ fn segments_of_rows_have_the_bits_of_whole_rows() {
                     output_tensor: TensorDesc::packed(data_type, &[sizes[0], 1]),
                     axes: vec![1],
                 };
-                let name = format!("{function:?} {data_type} {sizes:?}");
-                check_segments(device, &reduce.into(), &bytes, &name);
+                check_segments(device, &reduce.into(), &bytes, &format!("{function:?} {name}"));
             }
             let integers = [DataType::Uint8, DataType::Int8].into_iter();
             for integer in integers.filter(|_| data_type == DataType::Float32) {
