@@ -64,7 +64,7 @@ impl Selection {
     /// Calls `visit` with each of [`Self::cases`] as soon as it is generated.
     ///
     /// # Errors
-    /// Those of [`Self::cases`], and the first one of `visit`.
+    /// The errors of [`Self::cases`], and the first one of `visit`.
     pub fn try_for_each(
         &self,
         visit: impl FnMut(Case) -> anyhow::Result<()>,

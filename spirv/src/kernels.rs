@@ -2228,7 +2228,7 @@ pub static REDUCE_GROUP_7: Source = Source {
     },
 };
 
-/// What rows are made into, and parts of it.
+/// The results of rows, and parts of them.
 pub static REDUCTIONS: Source = Source {
     name: "reductions",
     spirv: include_bytes!("../compiled/reductions.spv"),

@@ -177,7 +177,7 @@ pub struct OperatorSchema {
     pub in_place: bool,
     /// How results are compared, by the data type of the output; empty if that is not decided.
     pub comparisons: &'static [(DataTypeSet, Comparison)],
-    /// What fast numerics allow beside that.
+    /// The errors that fast numerics allow beside that.
     pub fast: FastComparison,
     /// The fields, in DirectML's order.
     pub fields: &'static [FieldSchema],

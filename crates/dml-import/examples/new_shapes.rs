@@ -1,4 +1,4 @@
-//! What the host does for a new shape: each phase's time and allocations, for the decoder of the tests.
+//! The host's work for a new shape: each phase's time and allocations, for the decoder of the tests.
 //!
 //! ```text
 //! cargo run --release -p dml-import --example new_shapes [SHAPES]
@@ -32,7 +32,7 @@ use dml_import::{Executable, Inputs, Model, Session};
 /// Shapes before those that are measured: they bring operators and kernels that later shapes share.
 const FIRST_SHAPES: u64 = 16;
 
-/// What a phase took.
+/// The time and the allocations of a phase.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd)]
 struct Cost {
     microseconds: f64,

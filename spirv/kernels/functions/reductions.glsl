@@ -1,4 +1,4 @@
-// What rows are made into beside the greatest, least, sum and product of integers, on four elements.
+// The results of rows beside the greatest, least, sum and product of integers, on four elements.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

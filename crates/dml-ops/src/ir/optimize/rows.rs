@@ -86,7 +86,7 @@ struct Group {
     members: Vec<usize>,
     read: FxHashSet<Buffer>,
     written: FxHashSet<Buffer>,
-    /// Those that the members call.
+    /// The functions that the members call.
     functions: Vec<&'static Function>,
 }
 
