@@ -302,6 +302,7 @@ fn every_case_is_the_same_in_boxes_and_parts() {
         (&with_window(64, 16), short),
         (&with_window(268, 256), short),
         (&with_window(1024, 64), Tuning::new()),
+        (&with_window(1024, 64), Tuning::new().with_shared_tiles()),
         (&one_dimensional, short),
         // Dispatches are divided for their work: to some groups, and to each by itself.
         (&with_window(1 << 20, 64), short.with_dispatch_bound(1000)),

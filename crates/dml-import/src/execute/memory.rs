@@ -122,7 +122,8 @@ pub(super) fn with_tensor(device: &Device, program: &Program, error: Error) -> E
         |it: &Error| matches!(it, Error::Memory(missing) if missing.error.is_unsupported());
     let bound =
         (0..program.buffers.len()).map(|it| (program.buffers[it].size, program.content(it)));
-    let tensors = bound.chain(program.operators.iter().filter_map(largest_result));
+    // Of several with as many bytes the last one counts: a tensor of the model explains more than an intermediate result.
+    let tensors = program.operators.iter().filter_map(largest_result).chain(bound);
     let largest = tensors.max_by_key(|(bytes, _)| *bytes).filter(|_| is_beyond_limits(&error));
     let of_tensor = largest.and_then(|(bytes, content)| create(device, bytes, || content).err());
     of_tensor.filter(is_beyond_limits).unwrap_or(error)

@@ -34,7 +34,7 @@ fn largest_piece(plan: &Plan) -> u64 {
 fn outputs(plan: &Plan) -> Vec<Vec<u8>> {
     let mut memory = HostMemory::for_plan(plan);
     for buffer in memory.inputs.iter_mut().flatten() {
-        let numbers = (0..64u8).map(|it| it * 7 % 64).cycle();
+        let numbers = (0..64u8).map(|it| it.wrapping_mul(7) % 64).cycle();
         for (pair, number) in buffer.bytes.chunks_exact_mut(2).zip(numbers) {
             pair.copy_from_slice(&[number, 0x3c]);
         }

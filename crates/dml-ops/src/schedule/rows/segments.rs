@@ -88,8 +88,10 @@ impl<'a> Schedule<'a> {
         reduction: &Reduction,
     ) -> Result<Option<Operand<Slot>>, Error> {
         let elements = reduction.divided(&space.inputs).0.to_vec();
-        let is_adjacent =
-            |it: &Operand<Slot>| it.repeats > 0 || (0..=1).contains(&it.strides[LAST]);
+        // The elements of windows are displaced by what the program computes, which has not begun where they are loaded.
+        let is_adjacent = |it: &Operand<Slot>| {
+            it.displacement.is_none() && (it.repeats > 0 || (0..=1).contains(&it.strides[LAST]))
+        };
         if !has_groups(self.target, space.sizes[LAST])
             || cost::elements(&space.sizes[..LAST]) >= FEW_ROWS
             || reduction.elements != Elements::Values
