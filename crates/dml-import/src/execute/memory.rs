@@ -120,9 +120,10 @@ pub(super) fn persistent(
 pub(super) fn with_tensor(device: &Device, program: &Program, error: Error) -> Error {
     let is_beyond_limits =
         |it: &Error| matches!(it, Error::Memory(missing) if missing.error.is_unsupported());
+    // Of several with as many bytes the last one counts. What comes first in a model explains most, and a buffer of its
+    // own more than an intermediate result.
     let bound =
-        (0..program.buffers.len()).map(|it| (program.buffers[it].size, program.content(it)));
-    // Of several with as many bytes the last one counts: a tensor of the model explains more than an intermediate result.
+        (0..program.buffers.len()).rev().map(|it| (program.buffers[it].size, program.content(it)));
     let tensors = program.operators.iter().filter_map(largest_result).chain(bound);
     let largest = tensors.max_by_key(|(bytes, _)| *bytes).filter(|_| is_beyond_limits(&error));
     let of_tensor = largest.and_then(|(bytes, content)| create(device, bytes, || content).err());
