@@ -180,7 +180,7 @@ fn rows_of_several_turns_are_normalized_alike() {
                 epsilon: 1e-5,
                 fused_activation: None,
             };
-            check(device, &norm.into(), &bytes, &format!("norm {name}"));
+            check(device, &norm.into(), &bytes, &format!("norm {data_type} {sizes:?}"));
         }
     });
 }
