@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_product_of_one_word_has_both_words_of_its_factors() {
         let bits = |number: f32| u64::from(number.to_bits());
-        // What rounding lost of the first factor is three of its last digits.
+        // The rounding error of the first factor is three of its last digits.
         let (rest, small) = (3.0 * f32::EPSILON, f32::from_bits(0x1280_0000));
         let [state, tiny] = [[bits(1.0), bits(rest)], [bits(small), 0]];
         for factors in [[state, tiny], [tiny, state]] {

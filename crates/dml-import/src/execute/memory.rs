@@ -120,8 +120,8 @@ pub(super) fn persistent(
 pub(super) fn with_tensor(device: &Device, program: &Program, error: Error) -> Error {
     let is_beyond_limits =
         |it: &Error| matches!(it, Error::Memory(missing) if missing.error.is_unsupported());
-    // Of several with as many bytes the last one counts. What comes first in a model explains most, and a buffer of its
-    // own more than an intermediate result.
+    // The last of several with as many bytes counts: a buffer of the program before an intermediate result, and the first
+    // buffer, since inputs and weights explain the others.
     let bound =
         (0..program.buffers.len()).rev().map(|it| (program.buffers[it].size, program.content(it)));
     let tensors = program.operators.iter().filter_map(largest_result).chain(bound);

@@ -12,7 +12,7 @@ mod copies;
 mod epilogues;
 mod fuse;
 mod merge;
-mod numbers;
+mod node_numbers;
 mod pairs;
 mod pieces;
 mod rows;

@@ -3,11 +3,29 @@
 use dml_core::plan::Slot;
 use dml_spirv::ElementWidth;
 
+use super::resource::Resource;
 use super::{Schedule, Temporary};
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Buffer, BufferPosition, Content, Stage, ZeroPoints};
 
+/// The temporary memory that was reserved at some time while a program is scheduled.
+pub(super) struct Reserved {
+    resource: Resource,
+    parts: usize,
+}
+
 impl Schedule<'_> {
+    /// The temporary memory that is reserved now.
+    pub(super) fn reserved(&self) -> Reserved {
+        Reserved { resource: self.temporary.clone(), parts: self.temporaries.len() }
+    }
+
+    /// Gives back the temporary memory that was reserved later than `before`.
+    pub(super) fn give_back(&mut self, before: Reserved) {
+        self.temporary = before.resource;
+        self.temporaries.truncate(before.parts);
+    }
+
     /// Places the local buffers that have no place yet.
     pub(super) fn place_locals(&mut self, buffers: impl IntoIterator<Item = Buffer>) {
         let without_place = |buffer: Buffer| match buffer {

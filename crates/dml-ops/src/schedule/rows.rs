@@ -61,7 +61,7 @@ impl Schedule<'_> {
         let words = Buffer::Local(known);
         let Some((kernel, late)) = with_last_divided(group, words) else { return Ok(false) };
         self.place_locals(group.results.iter().copied());
-        let before = (self.temporary.clone(), self.temporaries.len());
+        let before = self.reserved();
         if kernel.results.contains(&words) {
             let count = cost::elements(&late.space.sizes);
             let node = Some(self.nodes.len());
@@ -72,8 +72,7 @@ impl Schedule<'_> {
         if is_kernel {
             self.map(self.placed(&late.space), &late.computation)?;
         } else {
-            self.temporary = before.0;
-            self.temporaries.truncate(before.1);
+            self.give_back(before);
         }
         // No other node knows the words.
         self.locals.truncate(known);

@@ -5,10 +5,10 @@
 //! its own; pieces overlap where neighbouring results read the same elements. No sum is divided, so that the order of
 //! additions is that of the whole product.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use dml_spirv::ElementWidth;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::uses::Uses;
 use crate::ir::space::{IterationSpace, Operand, SLACK};
@@ -32,12 +32,16 @@ pub(super) fn divide(program: &mut Program, most: u64) {
             (0..SUMS).filter_map(|factor| Division::of(program, &uses, (number, factor), most));
         Some((number, divisions.min_by_key(|it| it.parts.len())?))
     });
-    let found: HashMap<usize, Division> = found.collect();
-    for number in uses.numbers() {
+    let found: FxHashMap<usize, Division> = found.collect();
+    if found.is_empty() {
+        program.nodes = uses.into_nodes();
+        return;
+    }
+    let copying: FxHashSet<usize> = found.values().flat_map(|it| it.writers.clone()).collect();
+    for number in uses.numbers().filter(|number| !copying.contains(number)) {
         let Some(recorded) = uses.get(number) else { continue };
         match found.get(&number) {
             Some(division) => division.record(program, &uses, recorded),
-            None if found.values().any(|division| division.writers.contains(&number)) => {}
             None => program.nodes.push(recorded.clone()),
         }
     }

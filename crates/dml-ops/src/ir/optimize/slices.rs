@@ -73,9 +73,9 @@ pub(super) fn divide(program: &mut Program, target: &Target<'_>) {
 /// The sizes in bytes of slices.
 #[derive(Clone, Copy)]
 struct Most {
-    /// Of slices that are not more than [`MOST_SLICES`].
+    /// The size of a slice, unless there were more than [`MOST_SLICES`].
     bytes: u64,
-    /// Of any slice.
+    /// The size of the largest buffer, which no slice exceeds.
     buffer: u64,
 }
 

@@ -4,14 +4,14 @@ use std::ops::RangeInclusive;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::numbers::Numbers;
+use super::node_numbers::NodeNumbers;
 use crate::ir::{Buffer, Buffers, Node, Recorded};
 
 /// Nodes by their number, which is their position in execution order.
 pub(super) struct Uses {
     nodes: Vec<Option<Recorded>>,
-    readers: FxHashMap<Buffer, Numbers>,
-    writers: FxHashMap<Buffer, Numbers>,
+    readers: FxHashMap<Buffer, NodeNumbers>,
+    writers: FxHashMap<Buffer, NodeNumbers>,
 }
 
 impl Uses {
@@ -43,12 +43,12 @@ impl Uses {
 
     /// The nodes that read `buffer`.
     pub(super) fn readers(&self, buffer: Buffer) -> impl Iterator<Item = usize> + '_ {
-        self.readers.get(&buffer).unwrap_or(Numbers::NONE).iter()
+        self.readers.get(&buffer).unwrap_or(NodeNumbers::NONE).iter()
     }
 
     /// The nodes that write `buffer`.
     pub(super) fn writers(&self, buffer: Buffer) -> impl Iterator<Item = usize> + '_ {
-        self.writers.get(&buffer).unwrap_or(Numbers::NONE).iter()
+        self.writers.get(&buffer).unwrap_or(NodeNumbers::NONE).iter()
     }
 
     /// Whether a node with a number in `range` writes `buffer`.
@@ -87,7 +87,7 @@ impl Uses {
     /// Removes a node.
     pub(super) fn remove(&mut self, number: usize) -> Option<Recorded> {
         let recorded = self.nodes[number].take()?;
-        let no_more = |of: &mut FxHashMap<Buffer, Numbers>, buffers: Buffers| {
+        let no_more = |of: &mut FxHashMap<Buffer, NodeNumbers>, buffers: Buffers| {
             for buffer in buffers {
                 of.entry(buffer).or_default().remove(number);
             }

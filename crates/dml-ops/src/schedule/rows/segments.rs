@@ -62,7 +62,7 @@ impl<'a> Schedule<'a> {
         }
         self.place_locals(group.results.iter().copied());
         let space = self.placed(&space);
-        let before = (self.temporary.clone(), self.temporaries.len());
+        let before = self.reserved();
         match self.segment_kernels(space, &members)? {
             Some(dispatches) => {
                 self.strategy = Strategy::RowGroups;
@@ -70,8 +70,7 @@ impl<'a> Schedule<'a> {
                 Ok(true)
             }
             None => {
-                self.temporary = before.0;
-                self.temporaries.truncate(before.1);
+                self.give_back(before);
                 Ok(false)
             }
         }
@@ -108,15 +107,14 @@ impl<'a> Schedule<'a> {
             parameters: reduction.parameters.clone(),
             operations: formula.program.steps.len().max(1) as u64,
         };
-        let before = (self.temporary.clone(), self.temporaries.len());
+        let before = self.reserved();
         let reducer = reduction.reducer.of_parts();
         let mut dispatches = self.dispatches();
         let states = self.states(&mut segments, reducer);
         let phases = vec![Phase { formula, action: Action::Segment { reducer } }];
         let output = segments.operands[states].clone();
         if !self.segment_kernel(&segments, phases, &output, &mut dispatches)? {
-            self.temporary = before.0;
-            self.temporaries.truncate(before.1);
+            self.give_back(before);
             return Ok(None);
         }
         self.strategy = Strategy::RowGroups;

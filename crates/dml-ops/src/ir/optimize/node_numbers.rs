@@ -5,13 +5,13 @@ use std::ops::RangeInclusive;
 
 /// Numbers in ascending order. Most buffers have one reader and one writer, which takes no allocation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Numbers {
+pub(super) struct NodeNumbers {
     /// The only number; `None` where there is none, or where there were several.
     one: Option<usize>,
     several: BTreeSet<usize>,
 }
 
-impl Numbers {
+impl NodeNumbers {
     /// No numbers.
     pub(super) const NONE: &Self = &Self { one: None, several: BTreeSet::new() };
 
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_a_set_in_its_order() {
-        let (mut numbers, mut set) = (Numbers::default(), BTreeSet::new());
+        let (mut numbers, mut set) = (NodeNumbers::default(), BTreeSet::new());
         let mut state = 1usize;
         for _ in 0..2000 {
             state = state.wrapping_mul(1_103_515_245).wrapping_add(12_345) % (1 << 31);
