@@ -211,8 +211,7 @@ impl Tile {
 /// Whether results of a kernel may differ between devices, because one fuses multiplications with additions and
 /// another rounds both.
 pub fn is_fused(kernel: &KernelModule) -> bool {
-    let fused = Product::all().filter(|it| it.arithmetic == Arithmetic::FusedFloats);
-    kernel.name.starts_with("product_") && fused.into_iter().any(|it| *it.variant() == *kernel)
+    Product::of(kernel).is_some_and(|it| it.arithmetic == Arithmetic::FusedFloats)
 }
 
 impl Product {
@@ -228,6 +227,11 @@ impl Product {
         // Quads are of columns or of depths.
         let has_columns = |it: &Self| it.tile != Tile::FewDeep || !it.columns_are_whole;
         kernels.filter(move |it| it.arithmetic.has(it.tile) && has_columns(it))
+    }
+
+    /// The product that a kernel was linked for; `None` if it is no kernel of products.
+    pub fn of(kernel: &KernelModule) -> Option<Self> {
+        LINKED.key(kernel)
     }
 
     fn skeleton(self) -> &'static Source {

@@ -17,8 +17,7 @@ fn unfused(mut plan: Plan) -> Plan {
     for step in plan.init.iter_mut().chain(&mut plan.exec) {
         let Step::Dispatch(dispatch) = step else { continue };
         let variant = &mut dispatch.kernel.variant;
-        let is_it = |it: &Product| it.variant() == *variant;
-        if let Some(product) = Product::all().find(is_it) {
+        if let Some(product) = Product::of(variant) {
             let fused = Arithmetic::FusedFloats;
             assert_eq!(product.arithmetic == fused, is_fused(variant), "{}", variant.name);
             if product.arithmetic == fused {
