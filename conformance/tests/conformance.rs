@@ -69,7 +69,7 @@ fn with_one_type_each(cases: impl Iterator<Item = Case>) -> Vec<Case> {
 #[test]
 fn every_operator_passes_on_every_device() {
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
-    let cases = sample(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 2, 0)), 1);
+    let cases = sample(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 4, 0)), 3);
     let mut runs = Vec::new();
     for target in targets(Devices::All, Profiles::from_environment()) {
         let run = run(&target, &cases, None);
@@ -112,7 +112,7 @@ fn the_interpreter_passes_under_every_profile() {
     };
     let chosen = || generate(FeatureLevel::HIGHEST).into_iter().filter(is_chosen);
     let everything = Filter::default();
-    let random = random(FeatureLevel::HIGHEST, &everything, 2, 1).filter(is_chosen);
+    let random = random(FeatureLevel::HIGHEST, &everything, 8, 1).filter(is_chosen);
     let cases: Vec<Case> = chosen().chain(random).collect();
     let targets = targets(Devices::Interpreter, Profiles::All);
     let profiles = targets.iter().map(|target| 1 + target.run.profile.as_ref().unwrap().also.len());
@@ -166,7 +166,7 @@ fn by_strategy(cases: &[Case]) -> Vec<(Strategy, Vec<Case>)> {
 #[test]
 fn every_strategy_passes_on_every_device() {
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
-    let cases = sample(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 1, 2)), 3);
+    let cases = sample(cases.chain(random(FeatureLevel::HIGHEST, &Filter::default(), 1, 2)), 6);
     let by_strategy = by_strategy(&cases);
     let count: usize = by_strategy.iter().map(|(_, cases)| cases.len()).sum();
     assert!(count > 100, "{count}: strategies differ");
