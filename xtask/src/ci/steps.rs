@@ -27,7 +27,7 @@ const fn only_for(inputs: &'static [&'static str], step: Check) -> Check {
 
 /// In order of their significance.
 pub(super) static CI: &[Check] = &[
-    step("test", 50, |sh| tests(sh, &["--no-fail-fast"])),
+    step("test", 50, |sh| test::to_the_end(sh, &[])),
     step("fmt", 2, |sh| succeed(cmd!(sh, "cargo fmt --all -- --check"))),
     step("clippy", 8, clippy),
     step("doc", 4, doc),
@@ -63,7 +63,7 @@ const SHADER_BUILD: &[&str] = &[
 
 /// Steps that take too long to wait for before a merge.
 pub(super) static NIGHTLY: &[Check] = &[
-    step("release-test", 25, |sh| tests(sh, &["--release", "--no-fail-fast"])),
+    step("release-test", 25, |sh| test::to_the_end(sh, &["--release"])),
     step("functions", 240, every_input),
     step("models", 12, |sh| whole_models(sh, &[])),
     step("random-nodes", 20, random_nodes),
@@ -93,11 +93,6 @@ pub(super) static NIGHTLY: &[Check] = &[
     }),
     step("fuzz", 90, fuzz),
 ];
-
-fn tests(sh: &Shell, args: &[&str]) -> Result<()> {
-    let args = args.iter().map(|&arg| arg.to_owned()).collect();
-    no_failure("the tests", test::run(sh, &test::Args { args })?)
-}
 
 /// Functions of one number, for every number: some 35 functions of 2^32.
 fn every_input(sh: &Shell) -> Result<()> {
