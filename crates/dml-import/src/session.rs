@@ -158,7 +158,6 @@ impl Session {
         tell: &dyn Fn(Progress),
         mut run: impl FnMut(&Executable) -> Result<Reading>,
     ) -> Result<Vec<Output>> {
-        check_alive(self.compiler.device())?;
         let mut executable = self.known_or(inputs, (&[], Values::Alike), |session| {
             session.compiled(session.first(inputs)?, tell)
         })?;
@@ -259,6 +258,7 @@ impl Session {
         (answers, values): (&[(Key, Tensor)], Values),
         compile: impl FnOnce(&Self) -> Result<Arc<Executable>>,
     ) -> Result<Arc<Executable>> {
+        check_alive(self.compiler.device())?;
         if let Some(known) = self.known(inputs, answers, values) {
             return Ok(known);
         }

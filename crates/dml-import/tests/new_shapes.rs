@@ -13,8 +13,7 @@ use common::{host, tensors};
 use counting::allocations;
 use dml_import::{Model, Session};
 
-/// A token of a decoder whose cache has grown by one: 81,000 allocations before programs of one session shared their
-/// operators, now at most half.
+/// A token of a decoder whose cache has grown by one, which programs of the session have operators for.
 #[test]
 fn a_new_shape_makes_few_allocations() {
     on_every_device(|device| {
@@ -32,7 +31,7 @@ fn a_new_shape_makes_few_allocations() {
         };
         let counts: Vec<usize> = (7..16).map(run).collect();
         // The first shapes have operators and kernels that are new.
-        assert!(counts[4..].iter().all(|it| *it <= 40_500), "{counts:?}");
+        assert!(counts[4..].iter().all(|it| *it <= 30_000), "{counts:?}");
         assert!(run(15) < 200);
     });
 }

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use std::sync::mpsc::channel;
 
 use dml::{Device, FeatureLevel};
-use dml_import::{ElementType, Inputs, IoBinding, Model, Session, Tensor};
+use dml_import::{ElementType, Executable, Inputs, IoBinding, Model, Session, Tensor};
 
 unsafe extern "C" {
     fn fork() -> c_int;
@@ -36,16 +36,16 @@ fn doubled() -> Model {
     Model::from_bytes(model).unwrap()
 }
 
-/// Whether every kind of run says that the device is of another process.
-fn fails(session: &Session, inputs: &Inputs) -> bool {
-    let program = session.executable(inputs).ok();
-    let runs = [
+/// Whether every way to compile and to run says that the device is of another process.
+fn fails(session: &Session, program: &Executable, inputs: &Inputs) -> bool {
+    let errors = [
+        session.executable(inputs).err(),
         session.run(inputs).err(),
         session.run_bound(&mut IoBinding::new(), inputs).err(),
-        program.as_ref().and_then(|it| it.run(inputs).err()),
-        program.as_ref().and_then(|it| it.run_bound(&mut IoBinding::new(), inputs).err()),
+        program.run(inputs).err(),
+        program.run_bound(&mut IoBinding::new(), inputs).err(),
     ];
-    let errors = runs.map(|error| error.map(|it| it.to_string()).unwrap_or_default());
+    let errors = errors.map(|error| error.map(|it| it.to_string()).unwrap_or_default());
     errors.iter().all(|error| error.contains("which this process was forked from"))
 }
 
@@ -75,7 +75,8 @@ fn a_forked_session_fails_and_waits_for_no_thread_of_its_parent() {
     let device = Device::open(FeatureLevel::HIGHEST).unwrap();
     let session = Session::new(&device, doubled());
     session.run(&inputs).unwrap();
-    assert_eq!(in_child(|| fails(&session, &inputs)), 0);
+    let program = session.executable(&inputs).unwrap();
+    assert_eq!(in_child(|| fails(&session, &program, &inputs)), 0);
     // The first thread is the one that compiles for this session, when the process is forked.
     let compiling = Session::new(&device, doubled());
     let (reached, is_reached) = channel();
@@ -93,7 +94,8 @@ fn a_forked_session_fails_and_waits_for_no_thread_of_its_parent() {
             })
         });
         is_reached.recv().unwrap();
-        let status = in_child(|| compiling.run(inputs).is_err());
+        let status =
+            in_child(|| compiling.run(inputs).is_err() && compiling.executable(inputs).is_err());
         go_on.send(()).unwrap();
         assert_eq!(status, 0);
         run.join().unwrap().unwrap();
