@@ -185,6 +185,37 @@ fn rows_of_several_turns_are_normalized_alike() {
     });
 }
 
+/// Reductions of rows to one value that is computed of two reductions.
+const NORMS: [ReduceFunction; 2] = [ReduceFunction::L2, ReduceFunction::LogSumExp];
+
+fn reduction(function: ReduceFunction, data_type: DataType, sizes: [u32; 2]) -> AbstractOperator {
+    ReduceDesc {
+        function,
+        input_tensor: TensorDesc::packed(data_type, &sizes),
+        output_tensor: TensorDesc::packed(data_type, &[sizes[0], 1]),
+        axes: vec![1],
+    }
+    .into()
+}
+
+/// An invocation has a row of one block or several, or a work group has it, at once or in turns. FLOAT16 results of rows
+/// share words.
+#[test]
+fn norms_of_rows_are_the_same_bits_whoever_has_a_row() {
+    on_every_device(|device| {
+        let mut random = Random::new("norms of rows");
+        for sizes in [[45, 10], [37, 100], [33, 700], [5, 3_000], [3, 9_001]] {
+            for data_type in [DataType::Float32, DataType::Float16] {
+                let bytes = elements(&mut random, data_type, sizes[0] * sizes[1]);
+                for function in NORMS {
+                    let name = format!("{function:?} {data_type} {sizes:?}");
+                    check(device, &reduction(function, data_type, sizes), &bytes, &name);
+                }
+            }
+        }
+    });
+}
+
 /// Checks that work groups for segments of rows give the bytes of an invocation for each row.
 fn check_segments(device: &Device, operator: &AbstractOperator, bytes: &[u8], name: &str) {
     let tunings =
@@ -231,14 +262,10 @@ fn segments_of_rows_have_the_bits_of_whole_rows() {
                 fused_activation: None,
             };
             check_segments(device, &norm.into(), &bytes, &format!("norm {name}"));
-            for function in [ReduceFunction::Sum, ReduceFunction::Multiply] {
-                let reduce = ReduceDesc {
-                    function,
-                    input_tensor: tensor(),
-                    output_tensor: TensorDesc::packed(data_type, &[sizes[0], 1]),
-                    axes: vec![1],
-                };
-                check_segments(device, &reduce.into(), &bytes, &format!("{function:?} {name}"));
+            for function in [ReduceFunction::Sum, ReduceFunction::Multiply].into_iter().chain(NORMS)
+            {
+                let reduce = reduction(function, data_type, sizes);
+                check_segments(device, &reduce, &bytes, &format!("{function:?} {name}"));
             }
             let integers = [DataType::Uint8, DataType::Int8].into_iter();
             for integer in integers.filter(|_| data_type == DataType::Float32) {
