@@ -93,15 +93,6 @@ void segment_phase(const Row row) {
     }
 }
 
-// Writes values of the row: for all of its work groups the first one does.
-void store_phase(const Row row) {
-    uvec4 a = uvec4(0u);
-    uvec4 b = uvec4(0u);
-    if (row.is_there && row.place == 0u && row.segment == 0u) {
-        linked_row(row.low, row.high, 0u, 1u, a, b);
-    }
-}
-
 #else
 
 // Reduces the row.
@@ -113,6 +104,19 @@ void reduce_phase(const Row row) {
 }
 
 #endif
+
+// Writes a value of the row. The first work group of a row does so for the others.
+void store_phase(const Row row) {
+    uvec4 a = uvec4(0u);
+    uvec4 b = uvec4(0u);
+    bool is_first = row.is_there && row.place == 0u;
+#ifdef SEGMENTS
+    is_first = is_first && row.segment == 0u;
+#endif
+    if (is_first) {
+        linked_row(row.low, row.high, 0u, 1u, a, b);
+    }
+}
 
 // Computes with values of the row.
 void row_phase(const Row row) {
@@ -182,10 +186,10 @@ void linked_phases(const Row row) {
 #ifdef SEGMENTS
     join_phase(row);
     segment_phase(row);
-    store_phase(row);
 #else
     reduce_phase(row);
 #endif
+    store_phase(row);
     row_phase(row);
 #ifdef KEEPS
     keep_phase(row);

@@ -160,6 +160,10 @@ fn every_kernel() -> BTreeMap<String, Link> {
             insert(&mut all, name, move |types| kernel.spirv(types));
         }
     }
+    for form in [Form::Blocks, Form::OneBlock, Form::Group, Form::Long, Form::Segments] {
+        let kernel = rows::root_of_sum(form);
+        insert(&mut all, format!("root of sum {form:?}"), move |types| kernel.spirv(types));
+    }
     for kernel in rows::segments() {
         let name = format!("rows, {} phases, {:?}", kernel.phases.len(), kernel.form);
         insert(&mut all, name, move |types| kernel.spirv(types));

@@ -11,7 +11,8 @@ use common::graphs::{check, compiled, run};
 use common::{on_every_device, on_every_device_as, options};
 use dml::core::graph::GraphValue;
 use dml::core::operators::{
-    ElementWiseDivideDesc, ElementWiseExpDesc, ElementWiseMaxDesc, ElementWiseSubtractDesc,
+    ElementWiseDivideDesc, ElementWiseExpDesc, ElementWiseIdentityDesc, ElementWiseMaxDesc,
+    ElementWiseSubtractDesc, ElementWiseTanhDesc,
 };
 use dml::core::{Strategy, Tuning};
 use dml::{
@@ -46,11 +47,14 @@ macro_rules! binary {
     };
 }
 
+/// An operator on a value times a scale.
 macro_rules! unary {
     ($name:ident, $desc:ident) => {
-        fn $name(&mut self, (value, sizes): Sized) -> Sized {
+        fn $name(&mut self, (value, sizes): Sized, scale: f32) -> Sized {
             let (input_tensor, output_tensor) = (packed(sizes), packed(sizes));
-            let desc = $desc { input_tensor, output_tensor, scale_bias: None };
+            // A factor of 1 is left out: fast numerics know the exponential of a difference alone.
+            let scale_bias = (scale != 1.0).then_some([scale, 0.0]);
+            let desc = $desc { input_tensor, output_tensor, scale_bias };
             (self.0.operator(desc, &[value]), sizes)
         }
     };
@@ -62,6 +66,8 @@ impl Operators {
     binary!(divide, ElementWiseDivideDesc);
     binary!(max, ElementWiseMaxDesc);
     unary!(exp, ElementWiseExpDesc);
+    unary!(tanh, ElementWiseTanhDesc);
+    unary!(identity, ElementWiseIdentityDesc);
 
     fn reduce(&mut self, function: ReduceFunction, (value, sizes): Sized) -> Sized {
         let rows = [sizes[0], sizes[1], sizes[2], 1];
@@ -93,8 +99,18 @@ fn broadcast(from: [u32; 4], to: [u32; 4]) -> TensorDesc {
     packed(to).with_strides(&strides)
 }
 
+/// How scores are bounded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scores {
+    Any,
+    /// By a hyperbolic tangent, between this number and its negative.
+    Capped(f32),
+}
+
+const SCORES: [Scores; 2] = [Scores::Any, Scores::Capped(2.0)];
+
 /// Products, and a softmax with a sink for each head, before the products with values.
-fn attention([heads, queries, keys, elements, of_value]: [u32; 5]) -> GraphDesc {
+fn attention([heads, queries, keys, elements, of_value]: [u32; 5], bounded: Scores) -> GraphDesc {
     let mut graph = Operators(GraphBuilder::new());
     let shapes = [
         [1, heads, queries, elements],
@@ -103,14 +119,18 @@ fn attention([heads, queries, keys, elements, of_value]: [u32; 5]) -> GraphDesc 
         [1, heads, 1, 1],
     ];
     let [query, key, value, sink] = shapes.map(|sizes| (graph.0.input(), sizes));
-    let scores = graph.product(query, key, MatrixTransform::Transpose);
+    let mut scores = graph.product(query, key, MatrixTransform::Transpose);
+    if let Scores::Capped(most) = bounded {
+        scores = graph.tanh(scores, 1.0 / most);
+        scores = graph.identity(scores, most);
+    }
     let greatest = graph.reduce(ReduceFunction::Max, scores);
     let greatest = graph.max(greatest, sink);
     let below = graph.subtract(scores, greatest);
-    let powers = graph.exp(below);
+    let powers = graph.exp(below, 1.0);
     let sum = graph.reduce(ReduceFunction::Sum, powers);
     let below = graph.subtract(sink, greatest);
-    let of_sink = graph.exp(below);
+    let of_sink = graph.exp(below, 1.0);
     let all = graph.add(sum, of_sink);
     let shares = graph.divide(powers, all);
     let result = graph.product(shares, value, MatrixTransform::None);
@@ -118,20 +138,32 @@ fn attention([heads, queries, keys, elements, of_value]: [u32; 5]) -> GraphDesc 
     graph.0.finish()
 }
 
-#[test]
-fn attention_with_sinks_has_the_results_of_its_operators() {
-    check(SIZES.into_iter().map(|sizes| (format!("{sizes:?}"), attention(sizes))));
+/// All sizes, with scores of each kind.
+fn cases() -> impl Iterator<Item = ([u32; 5], Scores)> {
+    SIZES.into_iter().flat_map(|sizes| SCORES.map(|scores| (sizes, scores)))
 }
 
-/// The results for all sizes, by one kernel each.
+#[test]
+fn attention_with_sinks_has_the_results_of_its_operators() {
+    check(
+        cases().map(|(sizes, scores)| (format!("{sizes:?} {scores:?}"), attention(sizes, scores))),
+    );
+}
+
+/// The results for all cases, by one kernel each.
 fn found(device: &Device) -> Vec<Vec<f32>> {
     let device = device.with_tuning(Tuning::new().with_strategy(Strategy::RowGroups));
-    let of = |sizes| {
-        let compiled = compiled(&device, &attention(sizes), GraphOptions::default());
+    let of = |(sizes, scores)| {
+        let compiled = compiled(&device, &attention(sizes, scores), GraphOptions::default());
         let parts = &compiled.explanation().unwrap().parts;
         let kernels: Vec<&str> =
             parts.iter().flat_map(|part| &part.kernels).map(|(name, _)| name.as_str()).collect();
-        assert!(matches!(kernels.as_slice(), [it] if it.starts_with("attention_")), "{kernels:?}");
+        // Only a single pass is fast.
+        let is_online = device.numerics() == Numerics::Fast;
+        let is_expected =
+            |it: &str| it.starts_with("attention_") && it.contains(" online ") == is_online;
+        let is_one = matches!(kernels.as_slice(), [kernel] if is_expected(kernel));
+        assert!(is_one, "{scores:?}: {kernels:?}");
         let mut random = Random::new("sinks");
         // From -1 to 1: some sinks are above all scores, others are not.
         let mut number = || f32::from(u8::try_from(random.word() >> 24).unwrap()) / 128.0 - 1.0;
@@ -142,7 +174,7 @@ fn found(device: &Device) -> Vec<Vec<f32>> {
         let bytes = run(&device, &compiled, &inputs).remove(0);
         bytes.as_chunks::<4>().0.iter().map(|it| f32::from_le_bytes(*it)).collect()
     };
-    SIZES.into_iter().map(of).collect()
+    cases().map(of).collect()
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod common;
 
 use common::on_every_device;
+use common::ordered::{check, elements, run};
 use dml::core::operators::{
     ActivationSoftmax1Desc, ArgmaxDesc, CumulativeProductDesc, CumulativeSummationDesc,
     DynamicQuantizeLinearDesc, MeanVarianceNormalization2Desc, ReduceDesc, TopK1Desc,
@@ -12,7 +13,7 @@ use dml::core::operators::{
 use dml::core::{
     AbstractOperator, AxisDirection, MatrixTransform, ReduceFunction, Strategy, Tuning,
 };
-use dml::{Buffer, BufferBinding, DataType, Device, TensorDesc};
+use dml::{DataType, Device, TensorDesc};
 use dml_reference::Random;
 use dml_reference::descriptors::gemm;
 
@@ -20,56 +21,6 @@ use dml_reference::descriptors::gemm;
 const LENGTHS: [u32; 11] = [1, 2, 127, 128, 129, 1023, 1024, 1025, 2047, 2048, 2049];
 /// Row lengths of several parts.
 const LONG: u32 = 70_001;
-
-/// The bytes of the outputs.
-fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8>> {
-    let operator = device.compile(operator.clone()).unwrap();
-    let input = device.create_buffer(bytes.len() as u64).unwrap();
-    device.vulkan().write_buffer(&input, 0, bytes).unwrap();
-    // Every input has the first of the bytes.
-    let sizes = [0, 1, 2].map(|at| operator.output_size(at)).into_iter().filter(|size| *size > 0);
-    let zeros = |size: u64| {
-        let buffer = device.create_buffer(size).unwrap();
-        // Bytes after the last element are unchanged.
-        let zeros = vec![0; usize::try_from(size).unwrap()];
-        device.vulkan().write_buffer(&buffer, 0, &zeros).unwrap();
-        buffer
-    };
-    let buffers: Vec<Buffer> = sizes.map(zeros).collect();
-    let outputs: Vec<_> = buffers.iter().map(|buffer| Some(BufferBinding::whole(buffer))).collect();
-    let bound = |size: u64| BufferBinding { size, ..BufferBinding::whole(&input) };
-    let mut inputs: Vec<_> = (0..3)
-        .map(|at| operator.input_size(at))
-        .take_while(|size| *size > 0)
-        .map(|size| Some(bound(size)))
-        .collect();
-    // GEMM has a third tensor, which is left out here.
-    inputs.extend((inputs.len() == 2).then_some(None));
-    device.execute(&operator, &inputs, &outputs).unwrap();
-    let read = |it: &Buffer| device.vulkan().read_buffer(it, 0..it.size()).unwrap();
-    buffers.iter().map(read).collect()
-}
-
-/// Checks that both strategies give the same bytes.
-fn check(device: &Device, operator: &AbstractOperator, bytes: &[u8], name: &str) {
-    let [passes, groups] = [Strategy::Kernel, Strategy::RowGroups].map(|strategy| {
-        run(&device.with_tuning(Tuning::new().with_strategy(strategy)), operator, bytes)
-    });
-    assert!(passes == groups, "{name}");
-}
-
-/// Bits of numbers, of which only a few have the least or the greatest exponent.
-fn elements(random: &mut Random, data_type: DataType, count: u32) -> Vec<u8> {
-    let element = |random: &mut Random| match data_type {
-        DataType::Float32 if !random.one_in(300) => {
-            (random.bits() & 0x807f_ffff) | u64::from(126 + random.below(3)) << 23
-        }
-        DataType::Float16 if !random.one_in(300) => (random.bits() & 0x83ff) | 0x3800,
-        _ => random.bits(),
-    };
-    let bytes = data_type.bits() as usize / 8;
-    (0..count).flat_map(|_| element(random).to_le_bytes()[..bytes].to_vec()).collect()
-}
 
 fn sums(tensor: &TensorDesc, axis: u32, random: &mut Random) -> [AbstractOperator; 2] {
     let (input_tensor, output_tensor) = (tensor.clone(), tensor.clone());
@@ -185,6 +136,37 @@ fn rows_of_several_turns_are_normalized_alike() {
     });
 }
 
+/// Reductions of rows to one value that is computed of two reductions.
+const NORMS: [ReduceFunction; 2] = [ReduceFunction::L2, ReduceFunction::LogSumExp];
+
+fn reduction(function: ReduceFunction, data_type: DataType, sizes: [u32; 2]) -> AbstractOperator {
+    ReduceDesc {
+        function,
+        input_tensor: TensorDesc::packed(data_type, &sizes),
+        output_tensor: TensorDesc::packed(data_type, &[sizes[0], 1]),
+        axes: vec![1],
+    }
+    .into()
+}
+
+/// An invocation has a row of one block or several, or a work group has it, at once or in turns. FLOAT16 results of rows
+/// share words.
+#[test]
+fn norms_of_rows_are_the_same_bits_whoever_has_a_row() {
+    on_every_device(|device| {
+        let mut random = Random::new("norms of rows");
+        for sizes in [[45, 10], [37, 100], [33, 700], [5, 3_000], [3, 9_001]] {
+            for data_type in [DataType::Float32, DataType::Float16] {
+                let bytes = elements(&mut random, data_type, sizes[0] * sizes[1]);
+                for function in NORMS {
+                    let name = format!("{function:?} {data_type} {sizes:?}");
+                    check(device, &reduction(function, data_type, sizes), &bytes, &name);
+                }
+            }
+        }
+    });
+}
+
 /// Checks that work groups for segments of rows give the bytes of an invocation for each row.
 fn check_segments(device: &Device, operator: &AbstractOperator, bytes: &[u8], name: &str) {
     let tunings =
@@ -231,14 +213,10 @@ fn segments_of_rows_have_the_bits_of_whole_rows() {
                 fused_activation: None,
             };
             check_segments(device, &norm.into(), &bytes, &format!("norm {name}"));
-            for function in [ReduceFunction::Sum, ReduceFunction::Multiply] {
-                let reduce = ReduceDesc {
-                    function,
-                    input_tensor: tensor(),
-                    output_tensor: TensorDesc::packed(data_type, &[sizes[0], 1]),
-                    axes: vec![1],
-                };
-                check_segments(device, &reduce.into(), &bytes, &format!("{function:?} {name}"));
+            for function in [ReduceFunction::Sum, ReduceFunction::Multiply].into_iter().chain(NORMS)
+            {
+                let reduce = reduction(function, data_type, sizes);
+                check_segments(device, &reduce, &bytes, &format!("{function:?} {name}"));
             }
             let integers = [DataType::Uint8, DataType::Int8].into_iter();
             for integer in integers.filter(|_| data_type == DataType::Float32) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::{Action, Phase, Rows};
+use super::{Action, Destination, Phase, Rows};
 use crate::element_wise::{ElementFormula, Formula, KernelOperands, PushConstants, Row, Source};
 use crate::reduce::{Elements, Form, SEGMENT};
 
@@ -54,9 +54,12 @@ impl Phase {
                 return row.store(row.place(segment), state);
             }
             Action::Store { .. } if segment > 0 => return Ok(()),
-            Action::Store { input } => {
+            Action::Store { to } => {
                 let value = row.value(&self.formula, 0)?;
-                return row.store_to_input(*input, value);
+                return match *to {
+                    Destination::Output => row.store(row.place(0), value),
+                    Destination::Input(input) => row.store_to_input(input, value),
+                };
             }
             Action::Row => row.value(&self.formula, 0)?,
             Action::Keep => return row.keep(&self.formula, elements.clone()),

@@ -81,11 +81,10 @@ pub enum Action {
         /// The program that is applied to the result.
         last: ElementFormula,
     },
-    /// The program computes a value of the row that is written to an input, which has one element for each row. Only in
-    /// kernels of [`Form::Segments`].
+    /// The program computes a value of the row that is written.
     Store {
-        /// The number of the input.
-        input: usize,
+        /// The operand that is written.
+        to: Destination,
     },
     /// The program computes a row value.
     Row,
@@ -94,6 +93,15 @@ pub enum Action {
     Keep,
     /// The program computes the elements of the output.
     Write,
+}
+
+/// The operand that a value of the row is written to: it has one element for each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Destination {
+    /// The output, in the last phase of a kernel.
+    Output,
+    /// The input with this number. Only in kernels of [`Form::Segments`].
+    Input(usize),
 }
 
 impl Action {
@@ -190,10 +198,13 @@ impl Rows {
                     [("quad", joining.quad(quad, state)), ("row", set_row(row, number, &result))];
                 ("join_phase", joining.bodies(types).into_iter().chain(own).collect())
             }
-            Action::Store { input } => {
+            Action::Store { to } => {
                 let mut row = Calls::new(&self.inputs, types);
                 let result = phase.formula.result(&mut row);
-                row.store_to_input(*input, &result);
+                match *to {
+                    Destination::Output => row.store(self.output, &result),
+                    Destination::Input(input) => row.store_to_input(input, &result),
+                }
                 ("store_phase", vec![("row", row.made)])
             }
             Action::Row => {
@@ -255,7 +266,10 @@ impl Rows {
         let host = move |dispatch: &mut HostDispatch<'_>| host::run(&kernel, dispatch);
         let linked =
             LinkedKernel { name, spirv: self.spirv(types), skeleton, host: Box::new(host) };
-        let stored = |at| self.phases.iter().any(|it| it.action == Action::Store { input: at });
+        let stored = |at| {
+            let store = Action::Store { to: Destination::Input(at) };
+            self.phases.iter().any(|phase| phase.action == store)
+        };
         linked.module_that(&self.inputs, touch(self.output), |at| match stored(at) {
             true => touch(KernelOperand { access: AccessPattern::Ragged, ..self.inputs[at] }),
             false => Touch::Read,
@@ -271,7 +285,8 @@ impl Phase {
             Action::Reduce { reducer, last } => format!("{reducer:?} of {of}, {}", last.name()),
             Action::Segment { reducer } => format!("segments {reducer:?} of {of}"),
             Action::Join { reducer, last } => format!("join {reducer:?} of {of}, {}", last.name()),
-            Action::Store { input } => format!("store {of} in i{input}"),
+            Action::Store { to: Destination::Output } => format!("store {of}"),
+            Action::Store { to: Destination::Input(input) } => format!("store {of} in i{input}"),
             Action::Row => format!("row {of}"),
             Action::Keep => format!("keep {of}"),
             Action::Write => format!("write {of}"),

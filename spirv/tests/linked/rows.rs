@@ -9,7 +9,7 @@ use dml_spirv::functions;
 use dml_spirv::reduce::{
     Elements, Form, GREATEST_F32, Reduce, Reducer, SEGMENT, SUM_F32, SUM_I32, SUM_STATE_F32,
 };
-use dml_spirv::rows::{Action, Phase, Rows};
+use dml_spirv::rows::{Action, Destination, Phase, Rows};
 
 /// A kernel that reduces rows.
 pub(crate) fn reduce(
@@ -104,6 +104,32 @@ pub(crate) fn norm(form: Form) -> Rows {
     rows(form, phases, [1, 1])
 }
 
+/// The root of the sum of each row, as FLOAT16.
+pub(crate) fn root_of_sum(form: Form) -> Rows {
+    let (sum, last) = (&SUM_F32, ElementFormula::default());
+    let (source, action) = match form {
+        Form::Segments => (Source::Operand(1), Action::Join { reducer: sum, last }),
+        _ => (Source::Operand(0), Action::Reduce { reducer: sum, last }),
+    };
+    let root = ElementFormula::chain([&functions::SQUARE_ROOT_F32, &functions::F32_TO_F16]);
+    let phases = vec![
+        phase(&[source], ElementFormula::default(), action),
+        phase(&[Source::Row(0)], root, store(Destination::Output)),
+    ];
+    let output = KernelOperand { width: ElementWidth::B16, access: AccessPattern::Ragged };
+    let mut kernel = Rows { output, ..rows(form, phases, [1, 0]) };
+    kernel.inputs.extend((form == Form::Segments).then_some(STATES));
+    kernel
+}
+
+fn store(to: Destination) -> Action {
+    Action::Store { to }
+}
+
+/// The states of segments.
+const STATES: KernelOperand =
+    KernelOperand { width: ElementWidth::B64, access: AccessPattern::Repeated(SEGMENT.ilog2()) };
+
 /// The kernels of a sum of squares for long rows: the states of segments; and elements over the joined sum, which is
 /// written as well.
 pub(crate) fn segments() -> [Rows; 2] {
@@ -115,7 +141,7 @@ pub(crate) fn segments() -> [Rows; 2] {
     let join = Action::Join { reducer: &SUM_F32, last: ElementFormula::default() };
     let phases = vec![
         phase(&[Source::Operand(2)], ElementFormula::default(), join),
-        phase(&[Source::Row(0)], ElementFormula::default(), Action::Store { input: 1 }),
+        phase(&[Source::Row(0)], ElementFormula::default(), store(Destination::Input(1))),
         phase(
             &[Source::Operand(0), Source::Row(0)],
             ElementFormula::of(&functions::DIVIDE_F32),
@@ -123,8 +149,7 @@ pub(crate) fn segments() -> [Rows; 2] {
         ),
     ];
     let mut second = rows(Form::Segments, phases, [1, 1]);
-    let access = AccessPattern::Repeated(SEGMENT.ilog2());
-    second.inputs.push(KernelOperand { width: ElementWidth::B64, access });
+    second.inputs.push(STATES);
     [Rows { output, ..first }, second]
 }
 

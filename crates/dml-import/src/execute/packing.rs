@@ -12,7 +12,7 @@ use crate::program::{Binding, Dispatch, Program, Step};
 
 use super::bound::{BoundOperator, is_owned, is_packed};
 use super::memory::{bytes_of, persistent, scratch};
-use super::preparation::{Input, Upload, Written, constant, finish, submit};
+use super::preparation::{Input, Upload, Written, constant, finish, retain_used, submit};
 
 /// The packed weights of a device, by the weights that they are made of.
 #[derive(Debug, Default)]
@@ -151,10 +151,7 @@ impl Packings {
 
 /// Forgets packed weights that no program uses.
 fn forget(known: &mut Known) {
-    known.retain(|_, alike| {
-        alike.retain(|(_, packed)| packed.strong_count() > 0);
-        !alike.is_empty()
-    });
+    retain_used(known, |(_, packed)| packed.strong_count() > 0);
 }
 
 impl Packing {

@@ -165,10 +165,7 @@ impl Known {
     }
 
     fn forget_dropped(&mut self) {
-        self.prepared.retain(|_, alike| {
-            alike.retain(|(_, prepared)| prepared.strong_count() > 0);
-            !alike.is_empty()
-        });
+        retain_used(&mut self.prepared, |(_, prepared)| prepared.strong_count() > 0);
     }
 
     /// Adds new results, and removes those that no program uses any more.
@@ -179,6 +176,14 @@ impl Known {
             self.prepared.entry(inputs).or_default().push((work, Arc::downgrade(&prepared)));
         }
     }
+}
+
+/// Removes values that nobody uses any more, and keys without values.
+pub(super) fn retain_used<K, V>(known: &mut HashMap<K, Vec<V>>, is_used: impl Fn(&V) -> bool) {
+    known.retain(|_, alike| {
+        alike.retain(&is_used);
+        !alike.is_empty()
+    });
 }
 
 /// The inputs of a step that is executed once; `written` tells which buffers earlier such steps write.

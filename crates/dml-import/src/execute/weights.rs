@@ -11,7 +11,7 @@ use crate::program::{BufferPlan, Initial, Program, Weight};
 
 use super::memory::{self, create};
 use super::packing::Packings;
-use super::preparation::Preparations;
+use super::preparation::{Preparations, retain_used};
 use super::{at, its_buffers};
 
 /// How many bytes of a sequence are generated in host memory at a time.
@@ -200,10 +200,7 @@ impl Contents {
             return;
         }
         self.representatives.retain(|_, (own, _)| own.strong_count() > 0);
-        self.by_fingerprint.retain(|_, alike| {
-            alike.retain(|it| it.strong_count() > 0);
-            !alike.is_empty()
-        });
+        retain_used(&mut self.by_fingerprint, |weight| weight.strong_count() > 0);
     }
 }
 

@@ -174,6 +174,31 @@ fn a_result_that_is_read_twice_by_one_kernel_is_fused() {
     check(&graph, &mut Random::new("diamond"), "diamond");
 }
 
+/// A reshape between two nodes is no node: the second one, with an addend for each of its 3 rows, reads what the first one
+/// has written with other sizes. A transposed view is read by a kernel of its own.
+#[test]
+fn a_result_that_is_read_reshaped_is_fused() {
+    for (sizes, strides, kernels) in [([2, 3, 4], [12, 4, 1], 1), ([4, 3, 2], [1, 4, 12], 2)] {
+        let mut graph = GraphBuilder::new();
+        let (input, addend) = (graph.input(), graph.input());
+        let flat = || TensorDesc::packed(DataType::Float32, &[2, 12]);
+        let relu = ActivationReluDesc { input_tensor: flat(), output_tensor: flat() };
+        let relu = graph.operator(relu, &[input]);
+        let tensor = || TensorDesc::packed(DataType::Float32, &sizes);
+        let sum = ElementWiseAddDesc {
+            a_tensor: tensor().with_strides(&strides),
+            b_tensor: tensor().with_strides(&[0, 1, 0]),
+            output_tensor: tensor(),
+        };
+        let sum = graph.operator(sum, &[relu, addend]);
+        graph.output(sum);
+        let graph = valid(&graph.finish());
+        let (plan, explanation) = compiled(&graph, GraphOptions::default(), TransferUse::Allowed);
+        assert_eq!(plan.exec.len(), kernels, "{explanation}");
+        check(&graph, &mut Random::new("reshaped"), "reshaped");
+    }
+}
+
 /// The addend of a product.
 #[derive(PartialEq)]
 enum Addend {

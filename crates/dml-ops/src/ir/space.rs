@@ -82,6 +82,12 @@ impl<B> Operand<B> {
         Ok(Self { displacement: None, strides, ..Self::at(buffer, width, 0) })
     }
 
+    /// A view of a tensor with these sizes in a larger space: dimensions of size 1 are broadcast.
+    pub(crate) fn repeated(self, sizes: &[u32; DIMENSIONS]) -> Self {
+        let strides = std::array::from_fn(|at| if sizes[at] > 1 { self.strides[at] } else { 0 });
+        Self { strides, ..self }
+    }
+
     /// One element of a buffer, at every coordinate.
     pub(crate) fn at(buffer: B, width: ElementWidth, base: i64) -> Self {
         let strides = [0; DIMENSIONS];

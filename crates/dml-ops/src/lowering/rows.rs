@@ -26,12 +26,6 @@ pub(crate) enum Axes {
 /// The sizes of a space.
 pub(crate) type Sizes = [u32; DIMENSIONS];
 
-/// An operand in a larger space, broadcast along dimensions of size 1.
-pub(crate) fn repeated(operand: Operand, sizes: Sizes) -> Operand {
-    let strides = std::array::from_fn(|at| if sizes[at] > 1 { operand.strides[at] } else { 0 });
-    Operand { strides, ..operand }
-}
-
 /// The operands of an operator on rows, and the nodes so far.
 pub(crate) struct Rows<'a> {
     pub(crate) operator: &'a Validated,
@@ -58,7 +52,7 @@ impl<'a> Rows<'a> {
         let tensors = operator.tensors(FieldKind::Input).skip(1).map(|(_, tensor)| tensor);
         let others = others.zip(tensors).map(|(operand, tensor)| {
             let sizes = leading(tensor?.sizes(), 1);
-            operand.map(|operand| repeated(operand, sizes))
+            operand.map(|operand| operand.repeated(&sizes))
         });
         let others = others.collect();
         Ok(Self {

@@ -13,9 +13,9 @@ use dml_core::kernel::can_run;
 use dml_core::plan::Slot;
 use dml_core::{Error, Strategy};
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::element_wise::{AccessPattern, DIMENSIONS, KernelOperand};
 use dml_spirv::reduce::{Elements, Form, MOST_BLOCKS, MOST_BLOCKS_OF_LONG};
-use dml_spirv::rows::Rows;
+use dml_spirv::rows::{Action, Phase, Rows};
 
 use super::Schedule;
 use super::reduce::has_groups;
@@ -108,6 +108,7 @@ impl Schedule<'_> {
             let taken: Vec<KernelAccess> =
                 piece.operands().map(|operand| piece.take(operand)).collect();
             let (record, inputs, output) = piece.record(&taken, &members.parameters);
+            let output = as_written(output, &members.phases);
             let outer_dimensions = record.outer_dimensions();
             let phases = members.phases.clone();
             let quads = piece.quads(&record);
@@ -143,6 +144,14 @@ impl Schedule<'_> {
             }
             Form::Long => (has_rows || self.target.tuning.strategy.is_some()) && are_neighbours,
         }
+    }
+}
+
+/// The output of these phases: only a quad of elements is written as one; states and values of rows are not.
+fn as_written(output: KernelOperand, phases: &[Phase]) -> KernelOperand {
+    match phases.last() {
+        Some(Phase { action: Action::Write, .. }) => output,
+        _ => KernelOperand { access: AccessPattern::Ragged, ..output },
     }
 }
 

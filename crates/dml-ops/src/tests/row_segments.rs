@@ -66,24 +66,41 @@ fn softmax_and_norms_of_few_long_rows_are_a_dispatch_for_each_reduction_and_one_
     }
 }
 
+/// A reduction of rows of adjacent elements.
+fn reduction(function: ReduceFunction, data_type: DataType, rows: u32, length: u32) -> ReduceDesc {
+    ReduceDesc {
+        function,
+        input_tensor: TensorDesc::packed(data_type, &[rows, length]),
+        output_tensor: TensorDesc::packed(data_type, &[rows, 1]),
+        axes: vec![1],
+    }
+}
+
 #[test]
-fn reductions_of_few_long_rows_are_two_dispatches() {
-    let functions = [
-        ReduceFunction::Sum,
-        ReduceFunction::Average,
-        ReduceFunction::Multiply,
-        ReduceFunction::LogSum,
-        ReduceFunction::Max,
-    ];
+fn reductions_of_few_long_rows_are_a_dispatch_for_each_pass_and_one_for_the_result() {
+    use ReduceFunction::{Average, L2, LogSum, LogSumExp, Max, Multiply, Sum};
+    let single = [Sum, Average, Multiply, LogSum, Max].map(|function| (function, 2));
     for (rows, length) in [(1, 8_193), (1, 50_257), (4, 65_536), (5, 20_001)] {
-        for function in functions {
-            let desc = ReduceDesc {
-                function,
-                input_tensor: TensorDesc::packed(DataType::Float32, &[rows, length]),
-                output_tensor: TensorDesc::packed(DataType::Float32, &[rows, 1]),
-                axes: vec![1],
-            };
-            check(desc.into(), DataType::Float32, 2);
+        // A greatest element comes before these sums, but for squares of FLOAT16, which are summed as they are.
+        for (function, count) in single.into_iter().chain([(L2, 3), (LogSumExp, 3)]) {
+            let desc = reduction(function, DataType::Float32, rows, length);
+            check(desc.into(), DataType::Float32, count);
+        }
+        for (function, count) in [(L2, 2), (LogSumExp, 3)] {
+            let desc = reduction(function, DataType::Float16, rows, length);
+            check(desc.into(), DataType::Float16, count);
+        }
+    }
+}
+
+#[test]
+fn norms_of_rows_that_fit_are_one_dispatch() {
+    use ReduceFunction::{L2, LogSumExp};
+    let operators =
+        [(L2, DataType::Float32), (LogSumExp, DataType::Float32), (LogSumExp, DataType::Float16)];
+    for (rows, length) in [(1, 20), (3, 129), (67, 1_000), (2, 8_192), (33, 9_001)] {
+        for (function, data_type) in operators {
+            check(reduction(function, data_type, rows, length).into(), data_type, 1);
         }
     }
 }

@@ -299,9 +299,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits until `value` is signalled, repeatedly if there is no memory to wait. A lost device has completed
-    /// everything.
-    pub(crate) fn wait_patiently(&self, value: u64) -> Result<()> {
+    /// Drops what the submission uses that signals `value`, when it has completed. Waits repeatedly if there is no memory
+    /// to wait, and then leaks it.
+    pub(crate) fn drop_after<T>(&self, value: u64, used: T) {
         let mut waited = self.wait(value);
         for _ in 0..PATIENCE {
             if !waited.as_ref().is_err_and(Error::is_out_of_memory) {
@@ -311,9 +311,12 @@ impl Queue {
             waited = self.wait(value);
         }
         match waited {
-            // A lost device executes nothing any more, so its objects may be destroyed.
-            Err(Error::DeviceLost { .. }) => Ok(()),
-            waited => waited,
+            // A lost device executes nothing any more; in a forked process nothing is destroyed.
+            Ok(()) | Err(Error::DeviceLost { .. } | Error::Forked { .. }) => drop(used),
+            Err(error) => {
+                log::error!("waiting for dropped work failed, its objects are leaked: {error}");
+                std::mem::forget(used);
+            }
         }
     }
 

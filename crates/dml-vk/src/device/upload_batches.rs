@@ -14,7 +14,7 @@ use crate::device::Device;
 use crate::device::commands::CommandPool;
 use crate::device::queue::{Queue, SubmittedResources};
 use crate::device::staging::{Blocks, StagingBlock};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::buffer::Buffer;
 
 /// The most bytes of batches that have not completed. An upload that would exceed it waits for the oldest batch.
@@ -131,14 +131,7 @@ impl UploadBatches {
     pub(crate) fn end(&mut self, queue: &Queue) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         for submitted in state.under_way.drain(..) {
-            match queue.wait_patiently(submitted.value) {
-                // In a forked process nothing is destroyed.
-                Ok(()) | Err(Error::Forked { .. }) => {}
-                Err(error) => {
-                    log::error!("waiting for uploads failed, their objects are leaked: {error}");
-                    std::mem::forget(submitted);
-                }
-            }
+            queue.drop_after(submitted.value, submitted);
         }
     }
 

@@ -134,13 +134,8 @@ impl Submission {
 
 impl Drop for Submission {
     fn drop(&mut self) {
-        match self.device.queue().and_then(|queue| queue.wait_patiently(self.value)) {
-            // In a forked process nothing is destroyed.
-            Ok(()) | Err(Error::Forked { .. }) => {}
-            Err(error) => {
-                log::error!("waiting for dropped work failed, its objects are leaked: {error}");
-                std::mem::forget(self.list.take());
-            }
+        if let Ok(queue) = self.device.queue() {
+            queue.drop_after(self.value, self.list.take());
         }
     }
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod band;
 pub(crate) mod graphs;
+pub(crate) mod ordered;
 pub(crate) mod reference;
 
 use std::sync::{Mutex, PoisonError};

@@ -11,8 +11,8 @@ use crate::graph::value::Storage;
 use crate::graph::value::{Kind, Value};
 use crate::tensor::{Tensor, element_count};
 
-/// The least rank of a tensor.
-const LEAST_RANK: usize = 4;
+/// The least rank of a tensor, which operators accept at every level.
+pub(super) const LEAST_RANK: usize = 4;
 
 /// The number of elements before a dimension, its size, and the number of elements after it.
 pub(super) fn around(shape: &[u64], axis: usize) -> [u64; 3] {

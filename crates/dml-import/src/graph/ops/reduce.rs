@@ -173,8 +173,13 @@ fn row_length(shape: &[u64], is_reduced: &[bool]) -> u64 {
     sizes.fold(1, |length, (size, _)| length.saturating_mul(*size))
 }
 
-/// The shape with neighbouring dimensions merged if both are reduced, or both are not; and which are reduced.
+/// The shape that every level accepts: where it has more dimensions, or none, neighbouring ones are merged if both are reduced,
+/// or both are not; and which dimensions are reduced. Else dimensions stay as nodes around the reduction have them, so
+/// that one kernel may have all.
 fn folded(shape: &[u64], is_reduced: &[bool]) -> (Vec<u64>, Vec<bool>) {
+    if (1..=packed::LEAST_RANK).contains(&shape.len()) {
+        return (shape.to_vec(), is_reduced.to_vec());
+    }
     let (mut sizes, mut along) = (vec![1], vec![is_reduced.first().copied().unwrap_or(true)]);
     for (size, is_reduced) in shape.iter().zip(is_reduced) {
         if along.last() == Some(is_reduced) {

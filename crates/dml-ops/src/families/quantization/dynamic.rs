@@ -9,7 +9,7 @@ use dml_spirv::reduce::RANGE_F32;
 use crate::Target;
 use crate::ir::{self, Reduction};
 use crate::lowering::conversion::conversion;
-use crate::lowering::rows::{Axes, Rows, repeated};
+use crate::lowering::rows::{Axes, Rows};
 
 /// Writes the outputs: the integers, the scale, and the zero point. One reduction finds the range, and writes what
 /// follows from it: the zero point is its result, and the scale its second one.
@@ -17,7 +17,7 @@ pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::
     let mut rows = Rows::new(operator, target)?;
     let integer = operator.required_tensor("OutputTensor")?.data_type();
     let one = rows.sizes_of(Axes::Kept);
-    let [scale, zero_point] = [rows.output(1)?, rows.output(2)?].map(|it| repeated(it, one));
+    let [scale, zero_point] = [rows.output(1)?, rows.output(2)?].map(|it| it.repeated(&one));
     let reduction = of_range(ElementFormula::chain(rows.widening()), integer);
     rows.reduce_to(zero_point.clone(), vec![scale.clone()], reduction)?;
     let (mut program, element) = rows.of_element();

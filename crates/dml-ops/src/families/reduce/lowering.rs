@@ -167,23 +167,24 @@ fn average(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
 /// The square root of the sum of squares of elements that are scaled so that squares stay in single
 /// precision's range.
 fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
-    let scales = rows.scales()?;
-    let (mut program, mut element) = rows.of_element();
-    if scales.is_some() {
-        element = program.apply(&f::MULTIPLY_F32, vec![element, Value::Input(1)]);
-    }
-    program.apply(&f::MULTIPLY_F32, vec![element, element]);
-    let others: Vec<_> = scales.into_iter().collect();
-    let reduction = Reduction { program, ..Reduction::of(&SUM_F32) };
-    let sum = rows.reduce(others.clone(), reduction)?;
-    let mut program = ElementFormula::of(&f::SQUARE_ROOT_F32);
-    if !others.is_empty() {
-        program.apply(&f::DIVIDE_F32, vec![program.last(), Value::Input(1)]);
-    }
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
-    program.apply_all(conversion(DataType::Float32, output), program.last());
-    let sizes = rows.sizes_of(Axes::Kept);
-    rows.write(sizes, [vec![sum], others].concat(), program)?;
+    let narrowing = conversion(DataType::Float32, output);
+    let (mut program, element) = rows.of_element();
+    let Some(scales) = rows.scales()? else {
+        program.apply(&f::MULTIPLY_F32, vec![element, element]);
+        let last = ElementFormula::chain([&f::SQUARE_ROOT_F32].into_iter().chain(narrowing));
+        let reduction = Reduction { program, last, ..Reduction::of(&SUM_F32) };
+        rows.reduce_to(rows.output(0)?, vec![], reduction)?;
+        return Ok(rows.finish());
+    };
+    let scaled = program.apply(&f::MULTIPLY_F32, vec![element, Value::Input(1)]);
+    program.apply(&f::MULTIPLY_F32, vec![scaled, scaled]);
+    let sum =
+        rows.reduce(vec![scales.clone()], Reduction { program, ..Reduction::of(&SUM_F32) })?;
+    let mut program = ElementFormula::of(&f::SQUARE_ROOT_F32);
+    let quotient = program.apply(&f::DIVIDE_F32, vec![program.last(), Value::Input(1)]);
+    program.apply_all(narrowing, quotient);
+    rows.write(rows.sizes_of(Axes::Kept), vec![sum, scales], program)?;
     Ok(rows.finish())
 }
 

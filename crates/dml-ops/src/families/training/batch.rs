@@ -35,7 +35,7 @@ use crate::ir::{self, Recorder};
 use crate::lowering::conversion::{narrowed, widened};
 use crate::lowering::map_builder::MapBuilder;
 use crate::lowering::operands::required;
-use crate::lowering::rows::{Sizes, repeated};
+use crate::lowering::rows::Sizes;
 
 /// The recorder of a batch normalization, with the sizes of its tensors.
 struct Batch<'a> {
@@ -81,7 +81,7 @@ impl<'a> Batch<'a> {
 
     /// A tensor with an element for each row, repeated along the row.
     fn of_rows(&self, operand: Operand) -> Typed {
-        Typed(repeated(operand, self.rows), self.data_type)
+        Typed(operand.repeated(&self.rows), self.data_type)
     }
 
     /// A FLOAT32 temporary with an element for each row.
@@ -124,7 +124,7 @@ impl<'a> Batch<'a> {
     ) -> Result<(), Error> {
         let (mut map, values) = loaded(inputs);
         let value = compute(&mut map, values);
-        let to = (self.sizes, repeated(output.0.clone(), self.rows));
+        let to = (self.sizes, output.0.clone().repeated(&self.rows));
         let (space, reduction) = map.reduced(value, &SUM_F32, to, |map, mut result| {
             if let Some(divisor) = divisor {
                 result = map.apply(&f::DIVIDE_BY_F32, &[result], &[divisor.to_bits()]);

@@ -12,7 +12,7 @@ mod softmax;
 use dml_core::Numerics;
 use dml_spirv::ElementWidth;
 use dml_spirv::attention::{Passes, can_be_online};
-use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
+use dml_spirv::element_wise::{ElementFormula, MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
 
 use super::fuse::origin_of;
 use super::uses::Uses;
@@ -27,10 +27,10 @@ use softmax::Softmax;
 
 /// The most bytes of a kernel for a conversion that is a part of an attention: a multiplication, an addition, FLOAT16 as FLOAT32.
 const MOST_BYTES_OF_CONVERSION: usize = 9 << 10;
-/// The most bytes of kernels for the functions of an attention.
+/// The most bytes of a kernel for the functions of an attention.
 const MOST_BYTES: usize = 64 << 10;
 
-/// The bytes of kernels for functions of scores, which are linked once for each pass.
+/// The bytes of a kernel for the functions of scores. A function that several passes call is linked once.
 fn bytes(formulas: &Formulas) -> usize {
     let Formulas { score, greatest_epilogue, weight, sum_epilogue, share, .. } = formulas;
     let of_passes = [
@@ -40,7 +40,11 @@ fn bytes(formulas: &Formulas) -> usize {
         sum_epilogue.as_ref(),
         share.as_ref(),
     ];
-    of_passes.into_iter().flatten().map(|of_pass| estimated_bytes(&of_pass.program, 0)).sum()
+    let mut all = ElementFormula::default();
+    for step in of_passes.into_iter().flatten().flat_map(|of_pass| &of_pass.program.steps) {
+        all.apply(step.function, step.arguments.clone());
+    }
+    estimated_bytes(&all, 0)
 }
 
 /// Fuses each attention, where a kernel can compute it and the device prefers that.

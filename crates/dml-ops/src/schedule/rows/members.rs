@@ -5,7 +5,7 @@ use dml_spirv::element_wise::{
     DIMENSIONS, ElementFormula as Functions, Formula, MAX_INPUTS, MAX_PARAMETERS, Source, Value,
 };
 use dml_spirv::reduce::Elements;
-use dml_spirv::rows::{Action, MAX_ROW_VALUES, Phase};
+use dml_spirv::rows::{Action, Destination, MAX_ROW_VALUES, Phase};
 use rustc_hash::FxHashMap;
 
 use crate::ir::space::{IterationSpace, Operand};
@@ -28,6 +28,8 @@ pub(super) enum KeptIn {
 
 /// The most steps of a program in which values are computed again.
 const MAX_STEPS: usize = 64;
+/// The end of a group whose result has one element for each row, such as norms.
+const STORE: Action = Action::Store { to: Destination::Output };
 
 /// A row value that is written to an operand.
 pub(super) struct StoredValue {
@@ -67,15 +69,24 @@ impl Members {
         else {
             return None;
         };
+        let is_along = |at: usize| rows.sizes[at] > 1 && rows.output.strides[at] == 0;
+        let of_rows = std::array::from_fn(|at| if is_along(at) { 1 } else { rows.sizes[at] });
+        let end = match space.sizes {
+            sizes if sizes == rows.sizes => Action::Write,
+            sizes if sizes == of_rows && joins_twice(group) => STORE,
+            _ => return None,
+        };
         let is_result = (kept_in == KeptIn::Nowhere || group.results.len() == 1)
             && space.output.buffer.is_some_and(|output| group.results.contains(&output));
-        let is_along = |at: usize| rows.sizes[at] > 1 && rows.output.strides[at] == 0;
+        if !is_result {
+            return None;
+        }
         let mut members = Self {
             sizes: rows.sizes,
-            of_rows: std::array::from_fn(|at| if is_along(at) { 1 } else { rows.sizes[at] }),
+            of_rows,
             phases: vec![],
             operands: vec![],
-            output: space.output.clone(),
+            output: space.output.clone().repeated(&space.sizes),
             inside: FxHashMap::default(),
             again: FxHashMap::default(),
             stored: vec![],
@@ -85,14 +96,11 @@ impl Members {
             operations: 0,
             parameters: vec![],
         };
-        if !is_result || space.sizes != rows.sizes {
-            return None;
-        }
         for (number, member) in group.members.iter().enumerate() {
             let is_last = number + 1 == group.members.len();
             match &member.node {
                 Node::Reduce(reduce) => members.reduce(reduce)?,
-                Node::Map(map) if is_last => members.map(map, &Action::Write)?,
+                Node::Map(map) if is_last => members.map(map, &end)?,
                 Node::Map(map) if map.space.sizes == members.of_rows => {
                     members.map(map, &Action::Row)?;
                 }
@@ -141,9 +149,10 @@ impl Members {
         let output = &space.output;
         let is_kept_in_output = *action == Action::Keep && self.kept_in == KeptIn::Output;
         let is_word = output.width == ElementWidth::B32;
+        let has_room = self.output.width == ElementWidth::B32 && self.writes_elements();
         if !output.is_plain()
-            || *action != Action::Write && !is_word
-            || is_kept_in_output && self.output.width != ElementWidth::B32
+            || matches!(action, Action::Keep | Action::Row) && !is_word
+            || is_kept_in_output && !has_room
         {
             return None;
         }
@@ -211,7 +220,7 @@ impl Members {
         parameters: &[u32],
         action: &Action,
     ) -> Option<Formula> {
-        let is_of_row = *action == Action::Row;
+        let is_of_row = [Action::Row, STORE].contains(action);
         let mut formula = Formula { sources: vec![], program: Functions::default() };
         let values: Option<Vec<Value>> =
             inputs.iter().map(|input| self.value(input, is_of_row, &mut formula)).collect();
@@ -276,15 +285,14 @@ impl Members {
             let is_same = view.base == operand.base && operand.lies_as(view, sizes);
             return (is_same && stands_still).then_some(*source);
         }
-        // Other rows may have written it by then.
-        if operand.buffer == self.output.buffer && (is_of_row || !self.lies_as_output(operand)) {
+        // Other rows, or other work groups of this row, may have written it by then.
+        let is_read_in_place = !is_of_row && self.writes_elements() && self.lies_as_output(operand);
+        if operand.buffer == self.output.buffer && !is_read_in_place {
             return None;
         }
         let mut operand = operand.clone();
         if is_of_row {
-            for at in 0..DIMENSIONS {
-                operand.strides[at] = if self.of_rows[at] > 1 { operand.strides[at] } else { 0 };
-            }
+            operand = operand.repeated(&self.of_rows);
         }
         // An input may be bound to the bytes of the output, which has been written by then.
         let is_written = self.kept_in == KeptIn::Output && self.has_kept;
@@ -301,6 +309,11 @@ impl Members {
     /// Whether each element has the output's position, in a buffer that may be the same.
     fn lies_as_output(&self, operand: &Operand) -> bool {
         operand.base == self.output.base && operand.lies_as(&self.output, &self.sizes)
+    }
+
+    /// Whether the output has all elements of rows, not one for each row.
+    pub(super) fn writes_elements(&self) -> bool {
+        self.goes_along(&self.output)
     }
 
     /// Whether the elements of a row are different elements of an operand.
@@ -326,6 +339,17 @@ impl Members {
         space.output = space.inputs.pop()?;
         (space.output.repeats == 0).then_some(space)
     }
+}
+
+/// Whether a group has several reductions, and no product. A single reduction alone has more schedules than a group has:
+/// by columns, or in parts.
+fn joins_twice(group: &RowGroup) -> bool {
+    let reduces = group.members.iter().filter_map(|member| match &member.node {
+        Node::Reduce(reduce) => Some(reduce),
+        _ => None,
+    });
+    let reduces: Vec<&Reduce> = reduces.collect();
+    reduces.len() > 1 && !reduces.iter().any(|reduce| reduce.is_product())
 }
 
 /// Adds the steps of a program whose inputs are these values of the formula; returns its result.

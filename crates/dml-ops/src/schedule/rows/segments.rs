@@ -6,14 +6,12 @@ use dml_core::Error;
 use dml_core::kernel::can_run;
 use dml_core::plan::Slot;
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{
-    AccessPattern, DIMENSIONS, ElementFormula, Formula, KernelOperand, MAX_INPUTS, Source,
-};
+use dml_spirv::element_wise::{DIMENSIONS, ElementFormula, Formula, MAX_INPUTS, Source};
 use dml_spirv::reduce::{Elements, Form, Reducer, SEGMENT};
-use dml_spirv::rows::{Action, Phase, Rows};
+use dml_spirv::rows::{Action, Destination, Phase, Rows};
 
 use super::members::{KeptIn, Members};
-use super::{FEW_ROWS, are_neighbours};
+use super::{FEW_ROWS, are_neighbours, as_written};
 use crate::ir::space::{IterationSpace, Operand};
 use crate::ir::{Reduction, RowGroup};
 use crate::schedule::dispatches::Dispatches;
@@ -54,8 +52,9 @@ impl<'a> Schedule<'a> {
         }
         let Some(members) = Members::of(group, KeptIn::Nowhere) else { return Ok(false) };
         let Some(space) = members.space() else { return Ok(false) };
-        let is_one_kernel =
-            members.stored.is_empty() && (size <= SEGMENT || self.target.tuning.strategy.is_some());
+        // A short row whose results are values of rows alone has fewer kernels than segments without any group.
+        let is_one_kernel = (members.stored.is_empty() || !members.writes_elements())
+            && (size <= SEGMENT || self.target.tuning.strategy.is_some());
         let has_few_rows = cost::elements(&space.sizes[..LAST]) < FEW_ROWS;
         if is_one_kernel || !has_few_rows || space.sizes[LAST] != size || !are_neighbours(&space) {
             return Ok(false);
@@ -149,7 +148,7 @@ impl<'a> Schedule<'a> {
                 _ => {
                     let store = members.stored.iter().map(|it| Phase {
                         formula: copy(Source::Row(it.row_value)),
-                        action: Action::Store { input: it.operand },
+                        action: Action::Store { to: Destination::Input(it.operand) },
                     });
                     known.extend(store);
                     known.push(phase.clone());
@@ -213,14 +212,11 @@ impl<'a> Schedule<'a> {
         if boxes.most()[LAST] < space.sizes[LAST] {
             return Ok(false);
         }
-        let writes_states = output.repeats > 0;
         for part in boxes {
             let piece = Piece::of(&space, &part, alignment);
             let taken: Vec<KernelAccess> = piece.operands().map(|it| piece.take(it)).collect();
-            let (record, inputs, mut output) = piece.record(&taken, &segments.parameters);
-            if writes_states {
-                output = KernelOperand { access: AccessPattern::Ragged, ..output };
-            }
+            let (record, inputs, output) = piece.record(&taken, &segments.parameters);
+            let output = as_written(output, &phases);
             let (outer_dimensions, quads) = (record.outer_dimensions(), piece.quads(&record));
             let (phases, form) = (phases.clone(), Form::Segments);
             let kernel = Rows { phases, inputs, output, form, outer_dimensions, quads };
@@ -250,7 +246,7 @@ fn operands_of(phase: &Phase) -> Vec<usize> {
         Source::Row(_) | Source::Kept => None,
     });
     let stored = match phase.action {
-        Action::Store { input } => Some(input),
+        Action::Store { to: Destination::Input(input) } => Some(input),
         _ => None,
     };
     read.chain(stored).collect()
@@ -264,7 +260,7 @@ fn renumber(phase: &mut Phase, used: &[usize]) {
             place(at);
         }
     }
-    if let Action::Store { input } = &mut phase.action {
+    if let Action::Store { to: Destination::Input(input) } = &mut phase.action {
         place(input);
     }
 }

@@ -1,0 +1,142 @@
+//! Attention with soft caps and sinks is one dispatch of a GPU beside those that append to caches.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::cached::Writer;
+use common::f32s;
+use common::onnx::{Graph, Message, float, model, node, number, value};
+use dml::FeatureLevel;
+use dml::core::plan::Step;
+use dml::core::{Capabilities, validate, validate_graph};
+use dml::ops::graph::{GraphOptions, compile_graph};
+use dml::ops::{Target, TransferUse};
+use dml_import::program::{self, Work};
+use dml_import::{Input, Inputs, Model};
+
+/// A GPU with work groups and shared memory as large as those of most.
+fn gpu() -> Capabilities {
+    let mut gpu = Capabilities::vulkan_minimum();
+    gpu.limits.max_compute_work_group_invocations = 1024;
+    gpu.limits.max_compute_work_group_size = [1024; 3];
+    gpu.limits.max_compute_shared_memory_size = 32 << 10;
+    gpu
+}
+
+/// A model of one node, whose inputs may have any sizes.
+fn one(node: Message, given: &Inputs, outputs: &[&str]) -> Model {
+    let inputs = given.iter().map(|(name, input)| match input {
+        Input::Tensor(tensor) => {
+            value(name, number(tensor.element_type()), &vec![None; input.shape().len()])
+        }
+        Input::Shape(shape) => panic!("{shape:?}"),
+    });
+    let inputs = inputs.collect();
+    let outputs = outputs.iter().map(|name| value(name, 1, &[])).collect();
+    let graph = Graph { nodes: vec![node], inputs, outputs, ..Graph::default() };
+    let opset = Message::default().text(1, "com.microsoft").int(2, 1);
+    Model::from_bytes(Message(model(24, graph)).message(8, opset).0).unwrap()
+}
+
+/// The names of the kernels of one run.
+fn kernels(model: &Model, inputs: &Inputs) -> Vec<String> {
+    let capabilities = gpu();
+    let tuning = dml::tuning_for(dml::vk::DeviceType::Discrete);
+    let target = Target { capabilities: &capabilities, tuning, transfer: TransferUse::Allowed };
+    let program = model.bind(inputs).unwrap();
+    let mut kernels = vec![];
+    for step in program.steps() {
+        let program::Step::Dispatch(dispatch) = step else { continue };
+        let plan = match &program.operators()[dispatch.operator].work {
+            Work::Graph { desc, .. } => {
+                let graph = validate_graph(desc, FeatureLevel::HIGHEST).unwrap();
+                compile_graph(&graph, &target, GraphOptions::default()).unwrap().0
+            }
+            Work::Operator(operator) => {
+                let operator = validate(operator, FeatureLevel::HIGHEST).unwrap();
+                dml::ops::lower(&operator, &target).unwrap()
+            }
+        };
+        let names = plan.exec.iter().map(|step| match step {
+            Step::Dispatch(dispatch) => dispatch.kernel.variant.name.to_string(),
+            other => format!("{other:?}"),
+        });
+        kernels.extend(names);
+    }
+    kernels
+}
+
+/// How scores are limited, and whether heads have sinks.
+#[derive(Clone, Copy, Debug)]
+struct Scores {
+    softcap: Option<f32>,
+    has_sinks: bool,
+}
+
+const SCORES: [Scores; 4] = [
+    Scores { softcap: None, has_sinks: false },
+    Scores { softcap: Some(2.0), has_sinks: false },
+    Scores { softcap: None, has_sinks: true },
+    Scores { softcap: Some(2.0), has_sinks: true },
+];
+
+fn with_softcap(node: Message, scores: Scores) -> Message {
+    scores.softcap.map_or(node.clone(), |limit| node.message(5, float("softcap", limit)))
+}
+
+/// Checks that one kernel of attention has all products, reductions and functions of scores.
+fn check_is_one(kernels: &[String], name: &str) {
+    let (attentions, others): (Vec<_>, Vec<_>) =
+        kernels.iter().partition(|kernel| kernel.starts_with("attention_"));
+    assert_eq!(attentions.len(), 1, "{name}: {kernels:#?}");
+    let is_of_scores = |kernel: &&String| {
+        !kernel.starts_with("element_wise") || kernel.contains("f32.") || kernel.contains("exp")
+    };
+    assert!(!others.iter().any(is_of_scores), "{name}: {kernels:#?}");
+}
+
+#[test]
+fn attention_over_caches_is_one_dispatch_with_soft_caps_and_sinks() {
+    let heads = [("num_heads", 4), ("kv_num_heads", 2)];
+    for (count, total) in [(1, 9), (24, 24)] {
+        for scores in SCORES {
+            let caches = ["past_k", "past_v"].into_iter();
+            let step = Writer::GroupQueryAttention.step(count, total);
+            let mut given = caches.fold(step, |it, name| {
+                it.with_tensor(name, Writer::GroupQueryAttention.cache(32, 1))
+            });
+            let mut inputs = vec!["q", "k", "v", "past_k", "past_v", "lasts", "total"];
+            if scores.has_sinks {
+                inputs.extend(["", "", "", "", "sinks"]);
+                given = given.with_tensor("sinks", f32s(&[4], &[0.5, -1.0, 2.0, 0.0]));
+            }
+            let outputs = ["y", "present_k", "present_v"];
+            let node = node("GroupQueryAttention", &inputs, &outputs, &heads);
+            let node = with_softcap(node.text(7, "com.microsoft"), scores);
+            let found = kernels(&one(node, &given, &outputs), &given);
+            check_is_one(&found, &format!("{count} {scores:?}"));
+        }
+    }
+}
+
+#[test]
+fn attention_of_onnx_is_one_dispatch_with_a_soft_cap() {
+    for (queries, keys) in [(2, 50), (40, 40), (130, 200)] {
+        for scores in SCORES.into_iter().filter(|it| !it.has_sinks) {
+            let numbers = |steps: u64| {
+                let count = usize::try_from(4 * steps * 32).unwrap();
+                f32s(&[1, 4, steps, 32], &vec![0.5; count])
+            };
+            let given = Inputs::new()
+                .with_tensor("q", numbers(queries))
+                .with_tensor("k", numbers(keys))
+                .with_tensor("v", numbers(keys));
+            let node = node("Attention", &["q", "k", "v"], &["y"], &[("is_causal", 1)]);
+            let found = kernels(&one(with_softcap(node, scores), &given, &["y"]), &given);
+            check_is_one(&found, &format!("{queries} {keys} {scores:?}"));
+            // A soft cap leaves the heads of a query in an order of their own, which a copy changes.
+            assert!(found.len() <= 1 + usize::from(scores.softcap.is_some()), "{found:#?}");
+        }
+    }
+}
