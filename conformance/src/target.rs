@@ -3,6 +3,8 @@
 mod groups;
 mod survey;
 
+use std::sync::{Mutex, PoisonError};
+
 use anyhow::Context as _;
 use dml::core::capabilities::{Features, Limit};
 use dml::core::kernel::Feature;
@@ -190,19 +192,44 @@ impl Target {
 
     /// The runtime's answers about each implemented operator at `levels`.
     pub fn support(&self, levels: &[FeatureLevel]) -> Vec<Support> {
-        let mut device = Capabilities::vulkan_minimum();
-        device.features = Feature::ALL.into_iter().fold(Features::NONE, |features, feature| {
-            features.with(feature, self.run.features.get(feature.name()) == Some(&true))
-        });
+        let has = |feature: &Feature| self.run.features.get(feature.name()) == Some(&true);
+        let features = Feature::ALL.into_iter().filter(has);
+        let features = features.fold(Features::NONE, |all, it| all.with(it, true));
+        let is_same = |it: &&Answered| it.features == features && it.levels == levels;
+        let answered = || ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = answered().iter().find(is_same) {
+            return known.answers.clone();
+        }
+        let new = Answered::of(features, levels);
+        let answers = new.answers.clone();
+        answered().push(new);
+        answers
+    }
+}
+
+/// The runtime's answers about each implemented operator, for devices with some features.
+struct Answered {
+    features: Features,
+    levels: Vec<FeatureLevel>,
+    answers: Vec<Support>,
+}
+
+/// Answers that a target got. Many targets have the same features, and to answer, every operator is planned with
+/// every combination of types.
+static ANSWERED: Mutex<Vec<Answered>> = Mutex::new(Vec::new());
+
+impl Answered {
+    fn of(features: Features, levels: &[FeatureLevel]) -> Self {
+        let device = Capabilities { features, ..Capabilities::vulkan_minimum() };
         let of_operator = |reference: &&'static dyn Reference| {
-            let (name, reference) = (reference.schema().name, *reference);
+            let name = reference.schema().name;
             let mut answers = Vec::new();
-            for level in levels {
-                for signature in Signature::all(reference.schema()) {
-                    let minimal = reference.minimal(&signature);
+            for signature in Signature::all(reference.schema()) {
+                let minimal = reference.minimal(&signature);
+                for level in levels {
                     let answer = support::query_tensors(&minimal, *level, &device);
                     let answer = (answer.name(), answer.to_string());
-                    answers.push(((*level, signature), answer));
+                    answers.push(((*level, signature.clone()), answer));
                 }
             }
             Block::group(answers).into_iter().map(move |(at, (answer, text))| Support {
@@ -212,7 +239,8 @@ impl Target {
                 text,
             })
         };
-        dml_reference::REFERENCES.iter().flat_map(of_operator).collect()
+        let answers = dml_reference::REFERENCES.iter().flat_map(of_operator).collect();
+        Self { features, levels: levels.to_vec(), answers }
     }
 }
 

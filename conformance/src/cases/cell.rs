@@ -71,7 +71,10 @@ impl Cell {
     pub(super) fn all_cases(&self) -> Vec<Case> {
         self.refused().unwrap_or_else(|| {
             let corners = self.reference.cases(&self.signature);
-            self.accepted(corners, rules::all(self.reference, self.level, &self.signature))
+            self.accepted(
+                corners,
+                rules::all(self.reference, self.level, &self.signature, &|_| true),
+            )
         })
     }
 
@@ -104,7 +107,7 @@ impl Cell {
     pub(super) fn has_random(&self, seed: u64, index: u32) -> bool {
         // Small enough that no sum overflows.
         let number = seed.wrapping_add(u64::from(index)) % 65_536;
-        self.reference.has_case(&self.signature, usize::try_from(number).unwrap_or(0))
+        self.reference.has_case(&self.signature)(usize::try_from(number).unwrap_or(0))
     }
 
     /// The id of a random case.

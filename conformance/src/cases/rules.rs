@@ -98,15 +98,18 @@ pub(super) fn cases(
     level: FeatureLevel,
     signature: &Signature,
 ) -> Vec<RuleCase> {
-    let mut cases = all(reference, level, signature);
+    let has = reference.has_case(signature);
     let before = before(reference, level, signature);
-    let of_before = before.as_ref().map_or(vec![], |before| all(reference, level, before));
-    cases.retain(|case| {
-        let has = |signature| reference.has_case(signature, number(&case.name));
-        // A rule that cannot be broken at a rank is broken at the next one instead.
-        let is_missing = || of_before.iter().all(|it| it.name != case.name);
-        has(signature) || before.as_ref().is_some_and(|before| has(before) && is_missing())
-    });
+    let has_before = before.as_ref().map(|before| reference.has_case(before));
+    let is_here = |name: &str| has(number(name));
+    let is_before = |name: &str| has_before.as_ref().is_some_and(|has| has(number(name)));
+    let mut cases = all(reference, level, signature, &|name| is_here(name) || is_before(name));
+    // A rule that cannot be broken at a rank is broken at the next one instead.
+    let only_before = |case: &RuleCase| !is_here(&case.name);
+    if let Some(before) = before.filter(|_| cases.iter().any(only_before)) {
+        let of_before = all(reference, level, &before, &|name| is_before(name) && !is_here(name));
+        cases.retain(|case| of_before.iter().all(|it| it.name != case.name));
+    }
     cases
 }
 
@@ -136,21 +139,25 @@ fn number(name: &str) -> usize {
     (hash >> 8) as usize
 }
 
-/// Every broken rule.
+/// Every broken rule whose name is wanted: an operator is made for no other one.
 pub(super) fn all(
     reference: &dyn Reference,
     level: FeatureLevel,
     signature: &Signature,
+    is_wanted: &dyn Fn(&str) -> bool,
 ) -> Vec<RuleCase> {
     let legal = reference.minimal(signature);
     let with_inputs = with_inputs(&legal, level);
-    let mut cases = broken_tensors(&with_inputs, signature.rank);
-    cases.extend(likeness::broken(&with_inputs, level));
-    cases.extend(reference.broken_rules(signature).into_iter().map(|broken| {
+    let mut cases = broken_tensors(&with_inputs, signature.rank, is_wanted);
+    cases.extend(likeness::broken(&with_inputs, level, is_wanted));
+    let of_operator = reference.broken_rules(signature).into_iter();
+    let of_operator = of_operator.filter(|broken| is_wanted(&broken.name));
+    cases.extend(of_operator.map(|broken| {
         let expectation = Expectation::InvalidField(broken.field.into_owned());
         RuleCase { name: broken.name.into_owned(), operator: broken.operator, expectation }
     }));
-    cases.extend(BAD_BINDINGS.iter().map(|(name, binding)| RuleCase {
+    let bindings = BAD_BINDINGS.iter().filter(|(name, _)| is_wanted(name));
+    cases.extend(bindings.map(|(name, binding)| RuleCase {
         name: (*name).to_owned(),
         operator: legal.clone(),
         expectation: Expectation::InvalidBinding(*binding),
@@ -159,21 +166,28 @@ pub(super) fn all(
 }
 
 /// `legal` with each of its tensors broken in turn, in every way that is illegal for it.
-fn broken_tensors(legal: &AbstractOperator, rank: usize) -> Vec<RuleCase> {
+fn broken_tensors(
+    legal: &AbstractOperator,
+    rank: usize,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Vec<RuleCase> {
     // A tensor may have another rank than the signature.
     let tensors = [FieldKind::Output, FieldKind::Input].map(|kind| legal.bindings(kind));
     let mut cases = Vec::new();
     for (index, (tensor, desc)) in tensors.into_iter().flatten().enumerate() {
         let rank = desc.map_or(rank, |desc| desc.sizes.len());
         let is_output = tensor.field.kind == FieldKind::Output;
+        // The first output's cases have no field in their names.
+        let place = if index == 0 { String::new() } else { format!("_in_{}", word(tensor)) };
         let breaks = BREAKS.iter().filter(|it| rank >= it.least_rank);
         for broken in breaks.filter(|it| is_output || !it.is_legal_input) {
+            let name = [broken.name, &place].concat();
+            if !is_wanted(&name) {
+                continue;
+            }
             let Some(operator) = with_tensor(legal, tensor, broken.change) else { continue };
             let last = if broken.is_last { format!("[{}]", rank - 1) } else { String::new() };
             let path = format!("{tensor}.{}{last}", broken.field);
-            // The first output's cases have no field in their names.
-            let place = if index == 0 { String::new() } else { format!("_in_{}", word(tensor)) };
-            let name = format!("{}{place}", broken.name);
             cases.push(RuleCase { name, operator, expectation: Expectation::InvalidField(path) });
         }
     }
@@ -251,7 +265,7 @@ mod tests {
         let reference =
             dml_reference::REFERENCES.iter().find(|it| it.schema().name == name).unwrap();
         let signature = Signature::of(DataType::Float32, 4);
-        let cases = all(*reference, FeatureLevel::HIGHEST, &signature);
+        let cases = all(*reference, FeatureLevel::HIGHEST, &signature, &|_| true);
         let field = |case: RuleCase| match case.expectation {
             Expectation::InvalidField(field) => Some((case.name, field)),
             _ => None,
@@ -289,7 +303,7 @@ mod tests {
         };
         let legal =
             AbstractOperator::new(schema, schema.fields.iter().map(value).collect()).unwrap();
-        let cases = broken_tensors(&legal, 4);
+        let cases = broken_tensors(&legal, 4, &|_| true);
         let has = |name: &str, path: &str, broken: [u32; 3]| {
             let case = cases.iter().find(|case| case.name == name).unwrap();
             let expected = &case.expectation;
@@ -322,7 +336,7 @@ mod tests {
                 }
                 ranks.insert(signature.rank);
                 types.insert(signature.types.clone());
-                let of_all = all(reference, level, &signature);
+                let of_all = all(reference, level, &signature, &|_| true);
                 let of_run = cases(reference, level, &signature);
                 let found = [(of_all, &mut all_pairs), (of_run, &mut pairs)];
                 for ((cases, pairs), count) in found.into_iter().zip(&mut counts) {

@@ -46,10 +46,11 @@ impl dyn Reference + '_ {
         chosen.map(|(_, case)| case).collect()
     }
 
-    /// Whether tensors of this signature are tested with the case of this number, of the cases that every
+    /// Whether tensors of this signature are tested with the case of a number, of the cases that every
     /// signature has.
-    pub fn has_case(&self, signature: &Signature, number: usize) -> bool {
-        SignatureIndex::of(self, signature).is_none_or(|place| place.has(number))
+    pub fn has_case(&self, signature: &Signature) -> impl Fn(usize) -> bool + use<> {
+        let place = SignatureIndex::of(self, signature);
+        move |number| place.as_ref().is_none_or(|place| place.has(number))
     }
 }
 
@@ -60,6 +61,8 @@ struct Space {
     ranks: Vec<usize>,
     /// For each case, the result of [`Self::found_cover`].
     covers: Vec<OnceLock<Vec<usize>>>,
+    /// For each case, the result of [`Self::having`].
+    having: Vec<OnceLock<Vec<usize>>>,
 }
 
 impl Space {
@@ -83,8 +86,9 @@ impl Space {
         let counted = types.into_iter().map(|(it, last)| (it, operator.cases(&last).len()));
         let types: Vec<_> = counted.collect();
         let most = types.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        let covers = std::iter::repeat_with(OnceLock::new).take(most.max(1));
-        Self { types, ranks: ranks.into_iter().collect(), covers: covers.collect() }
+        let of_cases = || vec![OnceLock::new(); most.max(1)];
+        let ranks = ranks.into_iter().collect();
+        Self { types, ranks, covers: of_cases(), having: of_cases() }
     }
 
     /// The combinations of types for this case, which cover each width of each tensor; other cases get other
@@ -110,9 +114,10 @@ impl Space {
     }
 
     /// The combinations of types that have this case, by index.
-    fn having(&self, case: usize) -> impl Iterator<Item = usize> {
-        let case = case % self.covers.len();
-        (0..self.types.len()).filter(move |at| self.types[*at].1 > case)
+    fn having(&self, case: usize) -> &[usize] {
+        let case = case % self.having.len();
+        let has = |at: &usize| self.types[*at].1 > case;
+        self.having[case].get_or_init(|| (0..self.types.len()).filter(has).collect())
     }
 }
 
@@ -149,9 +154,9 @@ impl SignatureIndex {
     fn has(&self, case: usize) -> bool {
         let Some(first) = self.first else {
             let cover = self.space.cover(case);
-            return self.is_among(cover, cover.len().max(self.space.ranks.len()), case);
+            return self.has_turn(case, cover.len(), |turn| cover[turn] == self.types);
         };
-        let having: Vec<usize> = self.space.having(case).collect();
+        let having = self.space.having(case);
         // If there are as many combinations as ranks, they must not advance in step.
         let turn = case + first;
         let turn = (turn % having.len(), (turn + turn / having.len()) % self.space.ranks.len());
@@ -160,16 +165,21 @@ impl SignatureIndex {
 
     /// Whether a case that is run with all combinations of types is run here.
     fn has_with_all_types(&self, case: usize) -> bool {
-        let all: Vec<usize> = (0..self.space.types.len()).collect();
-        self.is_among(&all, all.len().max(self.space.ranks.len()), case)
+        self.has_turn(case, self.space.types.len(), |turn| turn == self.types)
     }
 
-    /// Whether the signature has one of these combinations when it is its rank's turn.
-    fn is_among(&self, types: &[usize], turns: usize, case: usize) -> bool {
+    /// Whether it is the turn of the signature's rank when it is that of its types, which `are_types` knows among
+    /// `combinations`. Ranks and combinations take turns until all of both had theirs.
+    fn has_turn(
+        &self,
+        case: usize,
+        combinations: usize,
+        are_types: impl Fn(usize) -> bool,
+    ) -> bool {
         let first = case + self.first.unwrap_or(0);
         let ranks = self.space.ranks.len();
-        let is_here = |turn| types[turn % types.len()] == self.types && turn % ranks == self.rank;
-        (first..first + turns).any(is_here)
+        let mut turns = first..first + combinations.max(ranks);
+        turns.any(|turn| turn % ranks == self.rank && are_types(turn % combinations))
     }
 }
 

@@ -80,8 +80,9 @@ impl LinkedKernel {
 /// that were linked last: planning asks for kernels that it then does not choose.
 pub(crate) struct LinkedKernels<K>(LazyLock<Mutex<Linked<K>>>);
 
-/// The most bytes of SPIR-V that the kernels which were linked last are kept for.
-const RECENT_BYTES: usize = 256 << 10;
+/// The most bytes of SPIR-V that the kernels which were linked last are kept for. Tests of a debug build plan
+/// every operator for many devices; they would spend half of their time on linking the same kernels again.
+const RECENT_BYTES: usize = if cfg!(debug_assertions) { 16 << 20 } else { 256 << 10 };
 
 struct Linked<K> {
     kernels: FxHashMap<K, Weak<KernelModule>>,

@@ -63,7 +63,11 @@ const SHADER_BUILD: &[&str] = &[
 
 /// Steps that take too long to wait for before a merge.
 pub(super) static NIGHTLY: &[Check] = &[
-    step("release-test", 25, |sh| test::to_the_end(sh, &["--release"])),
+    step("release-test", 35, |sh| {
+        // What is tested on one driver otherwise is tested on both.
+        let _every = sh.push_env("DML_TEST_EVERY_DRIVER", "1");
+        test::to_the_end(sh, &["--release"])
+    }),
     step("functions", 240, every_input),
     step("models", 12, |sh| whole_models(sh, &[])),
     step("random-nodes", 20, random_nodes),

@@ -8,35 +8,43 @@ use super::{RuleCase, snake_case, with_tensor, word};
 use crate::cases::Expectation;
 use crate::documents::{self, Answer};
 
-/// `legal`, whose sizes are all 1, with each likeness broken in turn.
-pub(super) fn broken(legal: &AbstractOperator, level: FeatureLevel) -> Vec<RuleCase> {
+/// `legal`, whose sizes are all 1, with each likeness broken in turn whose name is wanted.
+pub(super) fn broken(
+    legal: &AbstractOperator,
+    level: FeatureLevel,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Vec<RuleCase> {
     let tensors = legal.bindings(FieldKind::Input).chain(legal.bindings(FieldKind::Output));
     let mut cases: Vec<RuleCase> = Vec::new();
     for (tensor, desc) in tensors {
         let Some(desc) = desc else { continue };
-        let mut add = |rule: &str, member: &str, operator: Option<AbstractOperator>| {
-            let name = format!("{rule}_in_{}", word(tensor));
-            let expectation = Expectation::InvalidField(format!("{tensor}.{member}"));
-            cases.extend(operator.map(|operator| RuleCase { name, operator, expectation }));
+        let place = word(tensor);
+        let mut add = |rule: &str, member: &str, broken: &dyn Fn() -> Option<AbstractOperator>| {
+            let name = format!("{rule}_in_{place}");
+            if let Some(operator) = is_wanted(&name).then(broken).flatten() {
+                let expectation = Expectation::InvalidField(format!("{tensor}.{member}"));
+                cases.push(RuleCase { name, operator, expectation });
+            }
         };
         if tensor.field.type_of.is_some() {
-            add("rule_type_differs", "DataType", of_another_type(legal, tensor, level));
+            add("rule_type_differs", "DataType", &|| of_another_type(legal, tensor, level));
         }
         if tensor.field.sizes_of.is_some() {
-            let larger = with_tensor(legal, tensor, |it| it.sizes[0] = 2);
-            add("rule_sizes_differ", "Sizes", larger);
-            let fewer = desc.sizes.len() > 1;
-            let ranks = if fewer { [desc.sizes.len() - 1] } else { [desc.sizes.len() + 1] };
-            let other = ranks.map(|rank| with_tensor(legal, tensor, |it| it.sizes = vec![1; rank]));
-            let accepted = other.into_iter().flatten().find(|it| is_accepted(it, level));
-            add("rule_dimension_count_differs", "DimensionCount", accepted);
+            add("rule_sizes_differ", "Sizes", &|| with_tensor(legal, tensor, |it| it.sizes[0] = 2));
+            let rank = desc.sizes.len();
+            let other = if rank > 1 { rank - 1 } else { rank + 1 };
+            add("rule_dimension_count_differs", "DimensionCount", &|| {
+                with_tensor(legal, tensor, |it| it.sizes = vec![1; other])
+                    .filter(|it| is_accepted(it, level))
+            });
         }
     }
     let holders = legal.schema().fields.iter().filter(|field| field.kind == FieldKind::Attribute);
     cases.extend(
         holders
             .filter(|holder| holder.type_of.is_some())
-            .flat_map(|holder| broken_holder(legal, holder)),
+            .flat_map(|holder| broken_holder(legal, holder))
+            .filter(|case| is_wanted(&case.name)),
     );
     cases
 }

@@ -2,20 +2,15 @@
 
 use dml_import::{Inputs, Model, Tensor};
 
-use super::device::on_every_device;
+use super::device::on_one_device;
 use super::onnx::{Graph, Message, model, number, value};
 use super::{run, run_on_both, tensors};
 
 /// Inputs by name.
 type NamedInputs<'a> = [(&'a str, &'a Tensor)];
 
-/// A model of one node in opset 20, with these input tensors and outputs.
-fn one(node: &Message, inputs: &NamedInputs<'_>, outputs: &[&str]) -> Model {
-    one_of(20, node, inputs, outputs)
-}
-
-/// A model of one node in a given opset.
-fn one_of(opset: i64, node: &Message, inputs: &NamedInputs<'_>, outputs: &[&str]) -> Model {
+/// The file of a model of one node in a given opset, with these input tensors and outputs.
+fn one_of(opset: i64, node: &Message, inputs: &NamedInputs<'_>, outputs: &[&str]) -> Vec<u8> {
     let of = |(name, tensor): &(&str, &Tensor)| {
         let shape: Vec<Option<i64>> = tensor.shape().iter().map(|_| None).collect();
         value(name, number(tensor.element_type()), &shape)
@@ -23,7 +18,7 @@ fn one_of(opset: i64, node: &Message, inputs: &NamedInputs<'_>, outputs: &[&str]
     let inputs = inputs.iter().map(of).collect();
     let outputs = outputs.iter().map(|name| value(name, 0, &[])).collect();
     let graph = Graph { nodes: vec![node.clone()], inputs, outputs, ..Graph::default() };
-    Model::from_bytes(model(opset, graph)).unwrap()
+    model(opset, graph)
 }
 
 fn given(inputs: &NamedInputs<'_>) -> Inputs {
@@ -32,42 +27,56 @@ fn given(inputs: &NamedInputs<'_>) -> Inputs {
     inputs.iter().fold(Inputs::new(), add)
 }
 
-/// Passes the node's outputs to `judge`, as computed by the host and by every device.
+/// Passes the outputs of a model to `judge`, as computed by the host and by the device that the file chooses.
+pub(crate) fn judged_model(file: Vec<u8>, inputs: &Inputs, judge: impl Fn(&[Tensor])) {
+    let model = Model::from_bytes(file.clone()).unwrap();
+    on_one_device(&file, |device| {
+        for found in run_on_both(device, &model, inputs).unwrap() {
+            judge(&tensors(&found));
+        }
+    });
+}
+
+/// Passes the node's outputs to `judge`, as computed by the host and by a device.
 pub(crate) fn judged(
     node: &Message,
     inputs: &NamedInputs<'_>,
     outputs: &[&str],
     judge: impl Fn(&[Tensor]),
 ) {
-    on_every_device(|device| {
-        let model = one(node, inputs, outputs);
-        for found in run_on_both(device, &model, &given(inputs)).unwrap() {
-            judge(&tensors(&found));
-        }
-    });
+    judged_of(20, node, inputs, outputs, judge);
+}
+
+/// Passes the outputs of a node of an opset to `judge`, as computed by the host and by a device.
+pub(crate) fn judged_of(
+    opset: i64,
+    node: &Message,
+    inputs: &NamedInputs<'_>,
+    outputs: &[&str],
+    judge: impl Fn(&[Tensor]),
+) {
+    judged_model(one_of(opset, node, inputs, outputs), &given(inputs), judge);
 }
 
 /// Checks the node's output `y`.
 pub(crate) fn check(node: &Message, inputs: &NamedInputs<'_>, expected: &Tensor) {
-    judged(node, inputs, &["y"], |found| assert_eq!(&found[0], expected));
+    check_of(20, node, inputs, expected);
 }
 
 /// Checks the output `y` of a node of an opset.
 pub(crate) fn check_of(opset: i64, node: &Message, inputs: &NamedInputs<'_>, expected: &Tensor) {
-    on_every_device(|device| {
-        let model = one_of(opset, node, inputs, &["y"]);
-        for found in run_on_both(device, &model, &given(inputs)).unwrap() {
-            assert_eq!(&tensors(&found)[0], expected, "opset {opset}");
-        }
+    judged_of(opset, node, inputs, &["y"], |found| {
+        assert_eq!(&found[0], expected, "opset {opset}");
     });
 }
 
 /// The error of a node in a given opset.
 pub(crate) fn refusal_of(opset: i64, node: &Message, inputs: &NamedInputs<'_>) -> String {
-    one_of(opset, node, inputs, &["y"]).bind(&given(inputs)).unwrap_err().to_string()
+    let model = Model::from_bytes(one_of(opset, node, inputs, &["y"])).unwrap();
+    model.bind(&given(inputs)).unwrap_err().to_string()
 }
 
-/// Checks the output `y` on devices only; floats may be off by 1e-5 of the greatest.
+/// Checks the output `y` on a device only; floats may be off by 1e-5 of the greatest.
 pub(crate) fn check_near(
     node: &Message,
     inputs: &NamedInputs<'_>,
@@ -85,8 +94,9 @@ pub(crate) fn check_near_of(
     shape: &[u64],
     expected: &[f32],
 ) {
-    on_every_device(|device| {
-        let program = one_of(opset, node, inputs, &["y"]).bind(&given(inputs)).unwrap();
+    let file = one_of(opset, node, inputs, &["y"]);
+    let program = Model::from_bytes(file.clone()).unwrap().bind(&given(inputs)).unwrap();
+    on_one_device(&file, |device| {
         let found = tensors(&run(device, &program)).remove(0);
         assert_eq!(found.shape(), shape);
         let floats = found.bytes().chunks_exact(4);
@@ -102,5 +112,5 @@ pub(crate) fn check_near_of(
 
 /// The error of the node in opset 20.
 pub(crate) fn refusal(node: &Message, inputs: &NamedInputs<'_>) -> String {
-    one(node, inputs, &["y"]).bind(&given(inputs)).unwrap_err().to_string()
+    refusal_of(20, node, inputs)
 }

@@ -2,9 +2,9 @@
 
 use dml_import::{Inputs, Model, Tensor};
 
-use crate::common::device::on_every_device;
 use crate::common::onnx::{Graph, Message, model, node, number, value};
-use crate::common::{f32s, int64, run_on_both, tensors};
+use crate::common::single::judged_model;
+use crate::common::{f32s, int64};
 
 /// Batches, heads of queries, heads of keys, queries, keys, and elements of a head.
 #[derive(Clone, Copy)]
@@ -91,7 +91,7 @@ fn inputs(sizes: Sizes) -> Vec<(&'static str, Tensor)> {
     vec![("q", of(heads, queries, 1)), ("k", of(groups, keys, 2)), ("v", of(groups, keys, 3))]
 }
 
-fn program(opset: i64, node: &Message, inputs: &[(&str, Tensor)], outputs: &[&str]) -> Model {
+fn program(opset: i64, node: &Message, inputs: &[(&str, Tensor)], outputs: &[&str]) -> Vec<u8> {
     let open = |(name, tensor): &(&str, Tensor)| {
         value(name, number(tensor.element_type()), &vec![None; tensor.shape().len()])
     };
@@ -101,7 +101,7 @@ fn program(opset: i64, node: &Message, inputs: &[(&str, Tensor)], outputs: &[&st
         outputs: outputs.iter().map(|name| value(name, 0, &[])).collect(),
         ..Graph::default()
     };
-    Model::from_bytes(model(opset, graph)).unwrap()
+    model(opset, graph)
 }
 
 fn given(inputs: &[(&str, Tensor)]) -> Inputs {
@@ -109,7 +109,7 @@ fn given(inputs: &[(&str, Tensor)]) -> Inputs {
     inputs.iter().fold(Inputs::new(), add)
 }
 
-/// Runs the node in a model of this version on the host and on every device, and compares the last output.
+/// Runs the node in a model of this version on the host and on a device, and compares the last output.
 fn check(
     opset: i64,
     node: &Message,
@@ -117,25 +117,21 @@ fn check(
     outputs: &[&str],
     expected: &[f64],
 ) {
-    on_every_device(|device| {
-        let model = program(opset, node, inputs, outputs);
-        for found in run_on_both(device, &model, &given(inputs)).unwrap() {
-            let last = tensors(&found).pop().unwrap();
-            let floats = last.bytes().chunks_exact(4);
-            let floats: Vec<f32> =
-                floats.map(|float| f32::from_le_bytes(float.try_into().unwrap())).collect();
-            assert_eq!(floats.len(), expected.len());
-            for (found, expected) in floats.iter().zip(expected) {
-                let is_near =
-                    f64::from(*found) == *expected || (f64::from(*found) - expected).abs() <= 2e-6;
-                assert!(is_near, "{floats:?} for {expected:?}");
-            }
+    judged_model(program(opset, node, inputs, outputs), &given(inputs), |found| {
+        let floats = found.last().unwrap().bytes().chunks_exact(4);
+        let floats: Vec<f32> =
+            floats.map(|float| f32::from_le_bytes(float.try_into().unwrap())).collect();
+        assert_eq!(floats.len(), expected.len());
+        for (found, expected) in floats.iter().zip(expected) {
+            let is_near =
+                f64::from(*found) == *expected || (f64::from(*found) - expected).abs() <= 2e-6;
+            assert!(is_near, "{floats:?} for {expected:?}");
         }
     });
 }
 
 fn refusal(opset: i64, node: &Message, inputs: &[(&str, Tensor)]) -> String {
-    let model = program(opset, node, inputs, &["y"]);
+    let model = Model::from_bytes(program(opset, node, inputs, &["y"])).unwrap();
     model.bind(&given(inputs)).unwrap_err().to_string()
 }
 
@@ -301,12 +297,9 @@ fn a_query_of_16_bits_that_sees_no_key_finds_zeros() {
     let inputs = [("q", one()), ("k", one()), ("v", one()), ("mask", mask)];
     for cap in [0.0, 2.0] {
         let node = attention(&[], cap, &["mask"], &["y"]);
-        on_every_device(|device| {
-            let model = program(23, &node, &inputs, &["y"]);
-            for found in run_on_both(device, &model, &given(&inputs)).unwrap() {
-                let halves = [0_u16, 0, 0x3c00, 0x3c00].map(u16::to_le_bytes).concat();
-                assert_eq!(tensors(&found)[0].bytes(), halves);
-            }
+        judged_model(program(23, &node, &inputs, &["y"]), &given(&inputs), |found| {
+            let halves = [0_u16, 0, 0x3c00, 0x3c00].map(u16::to_le_bytes).concat();
+            assert_eq!(found[0].bytes(), halves);
         });
     }
 }

@@ -1,11 +1,10 @@
 //! Transposed convolutions: how padding and the output's shape follow from each other.
 
-use dml_import::{Inputs, Model};
+use dml_import::Inputs;
 
-use crate::common::device::on_every_device;
+use crate::common::f32s;
 use crate::common::onnx::{Graph, Message, ints, model, node, value};
-use crate::common::single::{check, refusal};
-use crate::common::{f32s, run_on_both, tensors};
+use crate::common::single::{check, judged_model, refusal};
 
 /// A transposed convolution of one dimension.
 #[derive(Clone, Copy, Debug)]
@@ -101,13 +100,10 @@ fn check_all(cases: &[Case]) {
         graph.outputs.push(value(&output, 0, &[]));
         graph.nodes.push(case.node(&filter, &output));
     }
-    let model = Model::from_bytes(model(20, graph)).unwrap();
-    on_every_device(|device| {
-        for outputs in run_on_both(device, &model, &inputs).unwrap() {
-            for (case, found) in cases.iter().zip(tensors(&outputs)) {
-                let shape = [1, CHANNELS as u64, case.extent().1 as u64];
-                assert_eq!(found, f32s(&shape, &case.expected(&x)), "{case:?}");
-            }
+    judged_model(model(20, graph), &inputs, |outputs| {
+        for (case, found) in cases.iter().zip(outputs) {
+            let shape = [1, CHANNELS as u64, case.extent().1 as u64];
+            assert_eq!(*found, f32s(&shape, &case.expected(&x)), "{case:?}");
         }
     });
 }

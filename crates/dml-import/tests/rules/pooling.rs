@@ -1,11 +1,10 @@
 //! Pooling and Col2Im: the number of windows and their elements.
 
-use dml_import::{Inputs, Model, Tensor};
+use dml_import::{Inputs, Tensor};
 
-use crate::common::device::on_every_device;
 use crate::common::onnx::{Graph, Message, ints, model, node, value};
-use crate::common::single::{check, check_near, refusal};
-use crate::common::{f32s, int64, run_on_both, tensors};
+use crate::common::single::{check, check_near, judged_model, refusal};
+use crate::common::{f32s, int64};
 
 /// The windows along the only dimension of an image.
 #[derive(Clone, Copy, Debug)]
@@ -96,16 +95,13 @@ fn every_window(op: &str, more: &[(&str, i64)], pooled: impl Fn(&[WindowElement]
             graph.nodes.push(case.node(op, &output, more));
             graph.outputs.push(value(&output, 0, &[]));
         }
-        let model = Model::from_bytes(model(20, graph)).unwrap();
-        on_every_device(|device| {
-            for outputs in run_on_both(device, &model, &inputs).unwrap() {
-                for (case, found) in cases.iter().zip(tensors(&outputs)) {
-                    let windows = case.windows().unwrap();
-                    assert_eq!(found.shape(), [1, 1, windows.len() as u64], "{op} {case:?}");
-                    for (places, found) in windows.iter().zip(floats(&found)) {
-                        let Some(expected) = pooled(places) else { continue };
-                        assert!((found - expected).abs() < 1e-5, "{op} {more:?} {case:?}: {found}");
-                    }
+        judged_model(model(20, graph), &inputs, |outputs| {
+            for (case, found) in cases.iter().zip(outputs) {
+                let windows = case.windows().unwrap();
+                assert_eq!(found.shape(), [1, 1, windows.len() as u64], "{op} {case:?}");
+                for (places, found) in windows.iter().zip(floats(found)) {
+                    let Some(expected) = pooled(places) else { continue };
+                    assert!((found - expected).abs() < 1e-5, "{op} {more:?} {case:?}: {found}");
                 }
             }
         });

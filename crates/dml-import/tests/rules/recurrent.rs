@@ -2,10 +2,9 @@
 
 use dml_import::{Inputs, Model, Tensor};
 
-use crate::common::device::on_every_device;
 use crate::common::f32s;
 use crate::common::onnx::{Graph, Message, model, node, number, value};
-use crate::common::{run_on_both, tensors};
+use crate::common::single::judged_model;
 
 const STEPS: usize = 3;
 const BATCHES: usize = 2;
@@ -245,7 +244,7 @@ impl Network {
         }
     }
 
-    fn model(self, inputs: &[(&str, Tensor)]) -> Model {
+    fn model(self, inputs: &[(&str, Tensor)]) -> Vec<u8> {
         let open = |(name, tensor): &(&str, Tensor)| {
             value(name, number(tensor.element_type()), &vec![None; tensor.shape().len()])
         };
@@ -255,7 +254,7 @@ impl Network {
             outputs: self.outputs().iter().map(|name| value(name, 0, &[])).collect(),
             ..Graph::default()
         };
-        Model::from_bytes(model(14, graph)).unwrap()
+        model(14, graph)
     }
 
     fn check(self) {
@@ -263,22 +262,20 @@ impl Network {
         let add =
             |all: Inputs, (name, tensor): &(&str, Tensor)| all.with_tensor(*name, tensor.clone());
         let given = inputs.iter().fold(Inputs::new(), add);
-        on_every_device(|device| {
-            for found in run_on_both(device, &self.model(&inputs), &given).unwrap() {
-                for (found, expected) in tensors(&found).iter().zip(self.expected()) {
-                    let floats = found.bytes().chunks_exact(4);
-                    let floats: Vec<f32> =
-                        floats.map(|float| f32::from_le_bytes(float.try_into().unwrap())).collect();
-                    assert_eq!(floats.len(), expected.len());
-                    let pairs = floats.iter().zip(&expected);
-                    let is_near = pairs.map(|(a, b)| (f64::from(*a) - b).abs() <= 3e-6);
-                    assert!(
-                        is_near.min().unwrap(),
-                        "{} {}: {floats:?} for {expected:?}",
-                        self.operator(),
-                        self.direction
-                    );
-                }
+        judged_model(self.model(&inputs), &given, |found| {
+            for (found, expected) in found.iter().zip(self.expected()) {
+                let floats = found.bytes().chunks_exact(4);
+                let floats: Vec<f32> =
+                    floats.map(|float| f32::from_le_bytes(float.try_into().unwrap())).collect();
+                assert_eq!(floats.len(), expected.len());
+                let pairs = floats.iter().zip(&expected);
+                let is_near = pairs.map(|(a, b)| (f64::from(*a) - b).abs() <= 3e-6);
+                assert!(
+                    is_near.min().unwrap(),
+                    "{} {}: {floats:?} for {expected:?}",
+                    self.operator(),
+                    self.direction
+                );
             }
         });
     }
@@ -337,7 +334,8 @@ fn states_of_another_shape_are_refused() {
     inputs[4].1 = f32s(&[1, 2, 2], &[0.0; 4]);
     let add = |all: Inputs, (name, tensor): &(&str, Tensor)| all.with_tensor(*name, tensor.clone());
     let given = inputs.iter().fold(Inputs::new(), add);
-    let error = network.model(&inputs).bind(&given).unwrap_err().to_string();
+    let model = Model::from_bytes(network.model(&inputs)).unwrap();
+    let error = model.bind(&given).unwrap_err().to_string();
     let expected = "initial_h: [1, 2, 2] is the wrong shape; accepted: [2, 2, 2]";
     assert!(error.contains(expected), "{error}");
 }

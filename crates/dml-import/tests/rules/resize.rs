@@ -2,10 +2,9 @@
 
 use dml_import::{ElementType, Inputs, Model, Tensor};
 
-use crate::common::device::on_every_device;
 use crate::common::onnx::{Graph, Message, floats, initializer, ints, model, node, number, value};
-use crate::common::single::{check, check_near, refusal};
-use crate::common::{f32s, int64, run_on_both, tensors};
+use crate::common::single::{check, check_near, judged_model, refusal};
+use crate::common::{f32s, int64};
 use crate::fraction::Fraction;
 
 /// All coordinate modes but `tf_crop_and_resize`, which takes a region.
@@ -88,7 +87,7 @@ fn rounded(rounding: &str, at: Fraction, input: u64) -> f32 {
 }
 
 /// A graph that resizes each of these sizes to each, and its inputs.
-fn every_size(attributes: &[Message]) -> (Model, Inputs, Vec<[u64; 2]>) {
+fn every_size(attributes: &[Message]) -> (Vec<u8>, Inputs, Vec<[u64; 2]>) {
     let (mut graph, mut inputs, mut pairs) = (Graph::default(), Inputs::new(), vec![]);
     for output in SIZES {
         let size = i64::try_from(output).unwrap();
@@ -106,7 +105,7 @@ fn every_size(attributes: &[Message]) -> (Model, Inputs, Vec<[u64; 2]>) {
             pairs.push([input, output]);
         }
     }
-    (Model::from_bytes(model(20, graph)).unwrap(), inputs, pairs)
+    (model(20, graph), inputs, pairs)
 }
 
 #[test]
@@ -130,22 +129,20 @@ fn aligned_corners_reach_the_last_element() {
 
 #[test]
 fn nearest_elements_are_those_of_exact_coordinates() {
-    on_every_device(|device| {
-        for (mode, rounding) in MODES.iter().flat_map(|mode| ROUNDINGS.map(|it| (*mode, it))) {
-            let (model, inputs, pairs) = every_size(&nearest(mode, rounding));
-            for found in run_on_both(device, &model, &inputs).unwrap() {
-                for ([input, output], found) in pairs.iter().zip(tensors(&found)) {
-                    let scale = Fraction::new((*output).into(), (*input).into());
-                    let expected: Vec<f32> = (0..*output)
-                        .map(|x| coordinate(mode, x, [*input, *output], scale))
-                        .map(|at| rounded(rounding, at, *input))
-                        .collect();
-                    let case = format!("{mode}, {rounding}: {input} to {output}");
-                    assert_eq!(found, f32s(&[*output], &expected), "{case}");
-                }
+    for (mode, rounding) in MODES.iter().flat_map(|mode| ROUNDINGS.map(|it| (*mode, it))) {
+        let (model, inputs, pairs) = every_size(&nearest(mode, rounding));
+        judged_model(model, &inputs, |found| {
+            for ([input, output], found) in pairs.iter().zip(found) {
+                let scale = Fraction::new((*output).into(), (*input).into());
+                let expected: Vec<f32> = (0..*output)
+                    .map(|x| coordinate(mode, x, [*input, *output], scale))
+                    .map(|at| rounded(rounding, at, *input))
+                    .collect();
+                let case = format!("{mode}, {rounding}: {input} to {output}");
+                assert_eq!(*found, f32s(&[*output], &expected), "{case}");
             }
-        }
-    });
+        });
+    }
 }
 
 #[test]
@@ -273,13 +270,8 @@ fn version_1_has_the_scales_of_height_and_width_as_attributes() {
 
 /// Checks the output `y` of a graph for the input `x`.
 fn run_as(opset: i64, graph: Graph, x: &Tensor, expected: &Tensor) {
-    let model = Model::from_bytes(model(opset, graph)).unwrap();
     let inputs = Inputs::new().with_tensor("x", x.clone());
-    on_every_device(|device| {
-        for found in run_on_both(device, &model, &inputs).unwrap() {
-            assert_eq!(&tensors(&found)[0], expected);
-        }
-    });
+    judged_model(model(opset, graph), &inputs, |found| assert_eq!(&found[0], expected));
 }
 
 /// RESAMPLE2 supports neither these types nor so many dimensions.

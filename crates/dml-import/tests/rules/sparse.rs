@@ -2,9 +2,9 @@
 
 use dml_import::{Inputs, Model, Tensor};
 
-use crate::common::device::on_every_device;
 use crate::common::onnx::{Graph, Message, floats, initializer, model, node, value};
-use crate::common::{f32s, int64, run_on_both, tensors, truth};
+use crate::common::single::judged_model;
+use crate::common::{f32s, int64, truth};
 
 /// A SparseTensorProto of floats.
 fn sparse(name: &str, values: &[f32], indices: (&[i64], &[i64]), dims: &[i64]) -> Message {
@@ -31,12 +31,7 @@ fn negated() -> Graph {
 }
 
 fn check(model: Vec<u8>, inputs: &Inputs, expected: &Tensor) {
-    let model = Model::from_bytes(model).unwrap();
-    on_every_device(|device| {
-        for found in run_on_both(device, &model, inputs).unwrap() {
-            assert_eq!(&tensors(&found)[0], expected);
-        }
-    });
+    judged_model(model, inputs, |found| assert_eq!(&found[0], expected));
 }
 
 fn refusal(initializers: &[Message]) -> String {
@@ -52,17 +47,14 @@ fn elements_that_a_sparse_initializer_does_not_list_are_zero() {
     // The negative of 0 has a sign bit.
     let positive = |found: &Tensor| found.bytes().to_vec();
     for initializer in [linear, by_coordinates] {
-        let model = Model::from_bytes(with_sparse(negated(), &[initializer])).unwrap();
-        on_every_device(|device| {
-            for found in run_on_both(device, &model, &Inputs::new()).unwrap() {
-                let found = &tensors(&found)[0];
-                assert_eq!(found.shape(), [2, 3]);
-                for (found, expected) in
-                    positive(found).chunks_exact(4).zip(positive(&expected).chunks_exact(4))
-                {
-                    let number = |it: &[u8]| f32::from_le_bytes(it.try_into().unwrap());
-                    assert!(number(found) == number(expected), "{found:?}");
-                }
+        judged_model(with_sparse(negated(), &[initializer]), &Inputs::new(), |found| {
+            let found = &found[0];
+            assert_eq!(found.shape(), [2, 3]);
+            for (found, expected) in
+                positive(found).chunks_exact(4).zip(positive(&expected).chunks_exact(4))
+            {
+                let number = |it: &[u8]| f32::from_le_bytes(it.try_into().unwrap());
+                assert!(number(found) == number(expected), "{found:?}");
             }
         });
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use dml_import::{ElementType, Inputs, Model, SmallFloat, Tensor};
 
-use crate::common::device::on_every_device;
+use crate::common::device::on_one_device;
 use crate::common::onnx::{Graph, Message, float, ints, model, node, text, value};
 use crate::common::openvino::{self, EyeInput};
 use crate::common::single::{check_near_of, check_of, refusal_of};
@@ -274,9 +274,9 @@ fn eye(output_type: &str) -> Result<Tensor, String> {
     let number = |value| int64(&[], &[value]);
     let inputs = Inputs::new().with_tensor("rows", number(2)).with_tensor("cols", number(3));
     let inputs = inputs.with_tensor("k", number(1));
-    let model = Model::from_bytes(xml).unwrap();
+    let model = Model::from_bytes(xml.clone()).unwrap();
     let found = RefCell::new(Err("no device".to_owned()));
-    on_every_device(|device| {
+    on_one_device(xml.as_bytes(), |device| {
         *found.borrow_mut() = run_on_both(device, &model, &inputs)
             .map_err(|error| error.to_string())
             .map(|[host, device]| {

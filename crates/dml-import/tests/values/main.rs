@@ -20,36 +20,8 @@ mod sequences;
 mod small_floats;
 mod states;
 
-use common::device::on_every_device;
-use common::onnx::{Graph, Message, model, number, value};
-use common::{run_on_both, tensors};
-use dml_import::{Inputs, Model, Tensor};
-
-/// Passes the outputs of a node of an opset to `judge`, as computed by the host and by every device.
-fn judged_of(
-    opset: i64,
-    node: &Message,
-    given: &[(&str, &Tensor)],
-    outputs: &[&str],
-    judge: impl Fn(&[Tensor]),
-) {
-    let of = |(name, tensor): &(&str, &Tensor)| {
-        let shape: Vec<Option<i64>> = tensor.shape().iter().map(|_| None).collect();
-        value(name, number(tensor.element_type()), &shape)
-    };
-    let inputs = given.iter().map(of).collect();
-    let outputs = outputs.iter().map(|name| value(name, 0, &[])).collect();
-    let graph = Graph { nodes: vec![node.clone()], inputs, outputs, ..Graph::default() };
-    let model = Model::from_bytes(model(opset, graph)).unwrap();
-    let add =
-        |it: Inputs, (name, tensor): &(&str, &Tensor)| it.with_tensor(*name, (*tensor).clone());
-    let inputs = given.iter().fold(Inputs::new(), add);
-    on_every_device(|device| {
-        for found in run_on_both(device, &model, &inputs).unwrap() {
-            judge(&tensors(&found));
-        }
-    });
-}
+use common::single::judged_of;
+use dml_import::Tensor;
 
 /// The numbers of a tensor of 32-bit floats.
 fn numbers(tensor: &Tensor) -> Vec<f32> {

@@ -47,6 +47,58 @@ pub(crate) fn on_every_device_as(options: &DeviceOptions, test: impl Fn(&Device)
     run(&options.resolved().unwrap(), test);
 }
 
+/// Runs `test` on the device that the bytes of its subject choose, always the same one, and fails on any validation
+/// message; on every device with `DML_TEST_EVERY_DRIVER=1`. For tests that compare nothing between devices: the
+/// suite compares the bits of kernels, and making their pipelines takes most of the time of such a test. The
+/// device still has the pipelines of tests before.
+pub(crate) fn on_one_device(subject: &[u8], test: impl Fn(&Device)) {
+    let unused = UNUSED_DEVICES.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let opened = unused.unwrap_or_else(Opened::new);
+    let chosen = hash(subject) % opened.devices.len();
+    let is_every = std::env::var("DML_TEST_EVERY_DRIVER").is_ok_and(|it| it == "1");
+    for (at, device) in opened.devices.iter().enumerate() {
+        if at != chosen && !is_every {
+            continue;
+        }
+        test(device);
+        let messages = opened.instance.take_validation_messages();
+        assert!(messages.is_empty(), "{}: {messages:#?}", device.vulkan().info().name);
+    }
+    UNUSED_DEVICES.lock().unwrap_or_else(PoisonError::into_inner).push(opened);
+}
+
+/// FNV-1a.
+fn hash(bytes: &[u8]) -> usize {
+    let of = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    (bytes.iter().fold(0x811c_9dc5, of) >> 8) as usize
+}
+
+/// The devices of an instance, all with the default options.
+struct Opened {
+    devices: Vec<Device>,
+    instance: Instance,
+}
+
+impl Opened {
+    fn new() -> Self {
+        let instance = InstanceDesc { validation: validation(), ..InstanceDesc::default() };
+        let options = DeviceOptions { instance, ..options() };
+        let instance = Instance::new(&options.instance).expect(NO_LOADER);
+        let all = instance.physical_devices().unwrap().into_iter();
+        let suitable = all.filter(|physical| physical.unsuitable().is_none());
+        let devices: Vec<_> =
+            suitable.map(|physical| Device::on_with(&physical, &options).unwrap()).collect();
+        assert!(!devices.is_empty(), "{NO_DEVICE}");
+        Self { devices, instance }
+    }
+}
+
+/// Devices that no test uses now, of instances that no other thread uses: see [`UNUSED`].
+static UNUSED_DEVICES: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+const NO_LOADER: &str = "a Vulkan loader; run `cargo xtask test`";
+const NO_DEVICE: &str = "there is no Vulkan device; run `cargo xtask test`";
+
 /// Instances that no test uses now, by the version of Vulkan that they are limited to; nothing else of their
 /// descriptions differs. Creating one loads the drivers and the validation layer, which takes longer than most
 /// tests; so the tests of a program take turns with a few.
@@ -59,7 +111,7 @@ fn instance_of(desc: &InstanceDesc) -> Instance {
         return unused.swap_remove(place).1;
     }
     drop(unused);
-    Instance::new(desc).expect("a Vulkan loader; run `cargo xtask test`")
+    Instance::new(desc).expect(NO_LOADER)
 }
 
 /// Runs `test` on every device; a test that panics drops its instance with all messages.
@@ -77,7 +129,7 @@ fn run(options: &DeviceOptions, test: impl Fn(&Device)) {
         assert!(messages.is_empty(), "{}: {messages:#?}", physical.info().name);
         tested += 1;
     }
-    assert!(tested > 0, "there is no Vulkan device; run `cargo xtask test`");
+    assert!(tested > 0, "{NO_DEVICE}");
     let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
     unused.push((options.instance.max_api_version, instance));
 }
