@@ -1,5 +1,8 @@
 //! Every operator's cases, lowered and run by the host interpreter, against its reference.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
 use dml_core::capabilities::Features;
 use dml_core::host::{HostMemory, interpret};
 use dml_core::plan::{Plan, Step};
@@ -179,15 +182,25 @@ fn check_operators(operators: impl IntoIterator<Item = &'static Operator>, targe
     }
 }
 
-/// At most [`MOST_CASES`] of an operator's cases.
+/// At most [`MOST_CASES`] of an operator's cases, made once for all tests.
 fn sampled_cases(operator: &Operator) -> impl Iterator<Item = (Signature, Case)> {
-    let of = |it: Signature| {
-        let cases = reference(operator).chosen_cases(&it).into_iter();
-        cases.map(move |case| (it.clone(), case))
+    type Sample = OnceLock<Vec<(Signature, Case)>>;
+    static SAMPLES: Mutex<BTreeMap<u32, &'static Sample>> = Mutex::new(BTreeMap::new());
+    let sample = {
+        let mut samples = SAMPLES.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_type = samples.entry(operator.schema().operator_type);
+        *of_type.or_insert_with(|| Box::leak(Box::default()))
     };
-    let all: Vec<(Signature, Case)> = signatures(operator).flat_map(of).collect();
-    let step = all.len().div_ceil(MOST_CASES).max(1);
-    all.into_iter().step_by(step)
+    let sampled = || {
+        let of = |it: Signature| {
+            let cases = reference(operator).chosen_cases(&it).into_iter();
+            cases.map(move |case| (it.clone(), case))
+        };
+        let all: Vec<(Signature, Case)> = signatures(operator).flat_map(of).collect();
+        let step = all.len().div_ceil(MOST_CASES).max(1);
+        all.into_iter().step_by(step).collect()
+    };
+    sample.get_or_init(sampled).iter().cloned()
 }
 
 #[test]
@@ -291,25 +304,38 @@ fn every_case_is_the_same_with_every_strategy() {
     check_everything(&targets.collect::<Vec<_>>());
 }
 
-/// Devices whose descriptors cover less than a tensor, whose dispatches have few groups in one dimension, or whose
-/// dispatches are divided for their work.
+/// Checks every case on devices with these descriptors and this tuning, however transfers may be used.
+fn check_devices(devices: &[(&Capabilities, Tuning)]) {
+    let targets =
+        [TransferUse::Allowed, TransferUse::StorageOnly].into_iter().flat_map(|transfer| {
+            let target = move |&(capabilities, tuning)| Target { capabilities, tuning, transfer };
+            devices.iter().map(target)
+        });
+    check_everything(&targets.collect::<Vec<_>>());
+}
+
+/// Devices whose descriptors cover less than a tensor.
 #[test]
-fn every_case_is_the_same_in_boxes_and_parts() {
+fn every_case_is_the_same_in_boxes() {
     let short = Tuning::new().with_local_size(8);
-    let mut one_dimensional = with_window(100, 4);
-    one_dimensional.limits.max_compute_work_group_count = [2, 1, 1];
-    let devices = [
+    check_devices(&[
         (&with_window(64, 16), short),
         (&with_window(268, 256), short),
         (&with_window(1024, 64), Tuning::new()),
         (&with_window(1024, 64), Tuning::new().with_shared_tiles()),
+    ]);
+}
+
+/// Devices whose dispatches have few groups in one dimension, or are divided for their work: to some groups, and to
+/// each by itself.
+#[test]
+fn every_case_is_the_same_in_parts() {
+    let short = Tuning::new().with_local_size(8);
+    let mut one_dimensional = with_window(100, 4);
+    one_dimensional.limits.max_compute_work_group_count = [2, 1, 1];
+    check_devices(&[
         (&one_dimensional, short),
-        // Dispatches are divided for their work: to some groups, and to each by itself.
         (&with_window(1 << 20, 64), short.with_dispatch_bound(1000)),
         (&with_window(1 << 20, 64), Tuning::new().with_shared_tiles().with_dispatch_bound(1)),
-    ];
-    let targets = [TransferUse::Allowed, TransferUse::StorageOnly].map(|transfer| {
-        devices.map(|(capabilities, tuning)| Target { capabilities, tuning, transfer })
-    });
-    check_everything(targets.as_flattened());
+    ]);
 }
