@@ -13,17 +13,20 @@ use dml::core::plan::Step;
 use dml::{CastDesc, CompiledOperator, DataType, Device, TensorDesc};
 
 /// The most bytes of kernels without a user that are kept.
-const MOST_KEPT: usize = 256 << 10;
+const MOST_KEPT: usize = 1 << 20;
 
-const TYPES: [DataType; 8] = [
+const TYPES: [DataType; 11] = [
     DataType::Float64,
     DataType::Float32,
     DataType::Float16,
     DataType::Int64,
+    DataType::Int32,
     DataType::Int16,
     DataType::Int8,
     DataType::Uint64,
+    DataType::Uint32,
     DataType::Uint16,
+    DataType::Uint8,
 ];
 
 /// A cast from each type to each other, with elements in a row and apart.

@@ -80,9 +80,9 @@ impl LinkedKernel {
 /// that were linked last: planning asks for kernels that it then does not choose.
 pub(crate) struct LinkedKernels<K>(LazyLock<Mutex<Linked<K>>>);
 
-/// The most bytes of SPIR-V that the kernels which were linked last are kept for. Tests of a debug build plan
-/// every operator for many devices; they would spend half of their time on linking the same kernels again.
-const RECENT_BYTES: usize = if cfg!(debug_assertions) { 16 << 20 } else { 256 << 10 };
+/// The most bytes of SPIR-V that the kernels which were linked last are kept for: some 60 kernels. With a quarter
+/// of it, whoever plans many operators, or one for many devices, links the same kernels again and again.
+const RECENT_BYTES: usize = 1 << 20;
 
 struct Linked<K> {
     kernels: FxHashMap<K, Weak<KernelModule>>,
