@@ -81,7 +81,7 @@ impl Program {
     }
 }
 
-/// The name in an id as `path+file:///home/crates/dml#0.2.0` or `path+file:///home/spirv#dml-spirv@0.2.0`.
+/// The name in an id as `path+file:///somewhere/crates/dml#0.2.0` or `path+file:///somewhere/spirv#dml-spirv@0.2.0`.
 fn package_name(id: &str) -> &str {
     let (path, version) = id.rsplit_once('#').unwrap_or((id, ""));
     match version.split_once('@') {
@@ -171,10 +171,10 @@ impl Queue<'_> {
 mod tests {
     use super::*;
 
-    const MESSAGES: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///home/crates/dml#0.2.0","manifest_path":"/home/crates/dml/Cargo.toml","target":{"kind":["lib"],"name":"dml"},"profile":{"test":false},"executable":null}
-{"reason":"compiler-artifact","package_id":"path+file:///home/crates/dml#0.2.0","manifest_path":"/home/crates/dml/Cargo.toml","target":{"kind":["lib"],"name":"dml"},"profile":{"test":true},"executable":"/home/target/dml-1"}
-{"reason":"compiler-artifact","package_id":"path+file:///home/spirv#dml-spirv@0.2.0","manifest_path":"/home/spirv/Cargo.toml","target":{"kind":["test"],"name":"linked"},"profile":{"test":true},"executable":"/home/target/linked-2"}
-{"reason":"compiler-artifact","package_id":"path+file:///home/crates/dml#0.2.0","manifest_path":"/home/crates/dml/Cargo.toml","target":{"kind":["example"],"name":"add"},"profile":{"test":false},"executable":"/home/target/add-3"}
+    const MESSAGES: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///somewhere/crates/dml#0.2.0","manifest_path":"/somewhere/crates/dml/Cargo.toml","target":{"kind":["lib"],"name":"dml"},"profile":{"test":false},"executable":null}
+{"reason":"compiler-artifact","package_id":"path+file:///somewhere/crates/dml#0.2.0","manifest_path":"/somewhere/crates/dml/Cargo.toml","target":{"kind":["lib"],"name":"dml"},"profile":{"test":true},"executable":"/somewhere/target/dml-1"}
+{"reason":"compiler-artifact","package_id":"path+file:///somewhere/spirv#dml-spirv@0.2.0","manifest_path":"/somewhere/spirv/Cargo.toml","target":{"kind":["test"],"name":"linked"},"profile":{"test":true},"executable":"/somewhere/target/linked-2"}
+{"reason":"compiler-artifact","package_id":"path+file:///somewhere/crates/dml#0.2.0","manifest_path":"/somewhere/crates/dml/Cargo.toml","target":{"kind":["example"],"name":"add"},"profile":{"test":false},"executable":"/somewhere/target/add-3"}
 {"reason":"build-finished","success":true}"#;
 
     #[test]
@@ -185,8 +185,8 @@ mod tests {
             folder: folder.into(),
         };
         let expected = [
-            of("-p dml --lib", "/home/target/dml-1", "/home/crates/dml"),
-            of("-p dml-spirv --test linked", "/home/target/linked-2", "/home/spirv"),
+            of("-p dml --lib", "/somewhere/target/dml-1", "/somewhere/crates/dml"),
+            of("-p dml-spirv --test linked", "/somewhere/target/linked-2", "/somewhere/spirv"),
         ];
         assert_eq!(Program::all(MESSAGES).unwrap(), expected);
         assert!(Program::all("no message").unwrap_err().to_string().contains("no message"));
