@@ -258,6 +258,7 @@ impl Session {
         (answers, values): (&[(Key, Tensor)], Values),
         compile: impl FnOnce(&Self) -> Result<Arc<Executable>>,
     ) -> Result<Arc<Executable>> {
+        // Before any lock, which a thread of the parent process may hold in a forked one.
         check_alive(self.compiler.device())?;
         if let Some(known) = self.known(inputs, answers, values) {
             return Ok(known);

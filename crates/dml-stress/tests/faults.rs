@@ -51,7 +51,8 @@ const ANY: &str = "[[known]]\ndevice = '*'\nfails = 'host-allocation'\nin = '*'\
 fn device_for(accident: &str) -> Option<String> {
     let is_every = std::env::var("DML_TEST_EVERY_DRIVER").is_ok_and(|it| it == "1");
     let instance = Instance::new(&InstanceDesc::default()).unwrap();
-    let devices = instance.physical_devices().unwrap();
+    let mut devices = instance.physical_devices().unwrap();
+    devices.retain(|device| device.unsuitable().is_none());
     let chosen = devices.get(accident.len() % devices.len().max(1))?;
     (!is_every).then(|| chosen.info().name.clone())
 }

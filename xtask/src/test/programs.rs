@@ -1,6 +1,7 @@
 //! The test programs of the workspace: what cargo builds, and running several of them at once.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -119,24 +120,31 @@ pub(super) fn run(
     outputs: &Path,
     stops_at_failure: bool,
 ) -> Result<Vec<Failure>> {
-    std::fs::create_dir_all(outputs).with_context(|| format!("{}", outputs.display()))?;
+    // Outputs of programs that have another hash now would stay for ever.
+    match std::fs::remove_dir_all(outputs) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => std::fs::create_dir_all(outputs),
+    }
+    .with_context(|| format!("{}", outputs.display()))?;
     let (waiting, failed) = (Mutex::new(programs.into_iter()), Mutex::default());
     let queue = Queue { waiting, failed, outputs, stops_at_failure };
     std::thread::scope(|scope| {
-        let workers = [(); AT_ONCE].map(|()| scope.spawn(|| queue.work()));
-        workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
-    })?;
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| queue.work());
+        }
+    });
     Ok(queue.failed.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Queue<'_> {
-    fn work(&self) -> Result<()> {
+    fn work(&self) {
         while let Some(Start { program, command }) = self.next() {
-            let failure = self.run(&program, command);
-            let failure = failure.with_context(|| format!("`{}` cannot run", program.selection))?;
+            let failure = self.run(&program, command).unwrap_or_else(|error| {
+                let output = format!("error: `{}` cannot run: {error:#}", program.selection);
+                Some(Failure { selection: program.selection, output })
+            });
             self.failed.lock().unwrap_or_else(PoisonError::into_inner).extend(failure);
         }
-        Ok(())
     }
 
     fn next(&self) -> Option<Start> {
@@ -156,9 +164,9 @@ impl Queue<'_> {
         let start = Instant::now();
         let status = command.stdout(file.try_clone()?).stderr(file).status()?;
         let output = String::from_utf8_lossy(&std::fs::read(&path)?).into_owned();
-        let end = match output.trim_end().lines().next_back() {
-            Some(line) if status.success() => line,
-            _ => "FAILED; its output follows at the end",
+        let end = match status.success() {
+            true => output.trim_end().lines().next_back().unwrap_or("passed"),
+            false => "FAILED; its output follows at the end",
         };
         let (selection, seconds) = (&program.selection, start.elapsed().as_secs_f32());
         eprintln!("{seconds:6.1} s  {selection}: {end}");

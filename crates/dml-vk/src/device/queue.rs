@@ -299,8 +299,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Drops what the submission uses that signals `value`, when it has completed. Waits repeatedly if there is no memory
-    /// to wait, and then leaks it.
+    /// Drops `used`, what the submission uses that signals `value`, when it has completed. Waits again where there is no
+    /// memory to wait; if waiting fails otherwise, or too often, `used` is leaked.
     pub(crate) fn drop_after<T>(&self, value: u64, used: T) {
         let mut waited = self.wait(value);
         for _ in 0..PATIENCE {

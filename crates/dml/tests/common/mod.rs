@@ -50,7 +50,7 @@ pub(crate) fn on_every_device_as(options: &DeviceOptions, test: impl Fn(&Device)
 /// Runs `test` on the device that the bytes of its subject choose, always the same one, and fails on any validation
 /// message; on every device with `DML_TEST_EVERY_DRIVER=1`. For tests that compare nothing between devices: the
 /// suite compares the bits of kernels, and making their pipelines takes most of the time of such a test. The
-/// device still has the pipelines of tests before.
+/// device still has the pipelines of tests before, and stays open to the end: what it would leak is not seen here.
 pub(crate) fn on_one_device(subject: &[u8], test: impl Fn(&Device)) {
     let unused = UNUSED_DEVICES.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let opened = unused.unwrap_or_else(Opened::new);

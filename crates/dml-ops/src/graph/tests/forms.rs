@@ -145,6 +145,18 @@ fn softmax_is_one_node() {
     assert_eq!(form.parts(result, "softmax"), ["rows"]);
 }
 
+/// A Map that reads a softmax as a tensor of other sizes, with an addend that shows them, is a kernel of its own: fused
+/// with the end of the softmax, it would take that out of the group.
+#[test]
+fn a_group_keeps_its_end_where_the_reader_has_other_sizes() {
+    let mut form = TestGraph(GraphBuilder::new());
+    let [x, addend] = [[1, 1, 6, 40], [1, 2, 1, 40]].map(|it| form.input(it));
+    let shares = form.softmax(x);
+    let result = form.add((shares.0, [1, 2, 3, 40]), addend);
+    let parts = form.explanation(result, "a reshaped softmax").parts;
+    assert_eq!(parts.iter().map(|part| part.steps).sum::<usize>(), 2, "{parts:?}");
+}
+
 /// No kernel of a group ends with a reduction, so the last one is a step of its own.
 #[test]
 fn as_many_members_of_a_group_as_possible_are_one_kernel() {

@@ -12,7 +12,7 @@ mod softmax;
 use dml_core::Numerics;
 use dml_spirv::ElementWidth;
 use dml_spirv::attention::{Passes, can_be_online};
-use dml_spirv::element_wise::{ElementFormula, MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
+use dml_spirv::element_wise::{MAX_INPUTS, MAX_PARAMETERS, estimated_bytes, estimated_bytes_of};
 
 use super::fuse::origin_of;
 use super::uses::Uses;
@@ -40,11 +40,8 @@ fn bytes(formulas: &Formulas) -> usize {
         sum_epilogue.as_ref(),
         share.as_ref(),
     ];
-    let mut all = ElementFormula::default();
-    for step in of_passes.into_iter().flatten().flat_map(|of_pass| &of_pass.program.steps) {
-        all.apply(step.function, step.arguments.clone());
-    }
-    estimated_bytes(&all, 0)
+    let steps = of_passes.into_iter().flatten().flat_map(|of_pass| &of_pass.program.steps);
+    estimated_bytes_of(steps.map(|step| step.function), 0)
 }
 
 /// Fuses each attention, where a kernel can compute it and the device prefers that.

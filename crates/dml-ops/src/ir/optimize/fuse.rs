@@ -85,7 +85,7 @@ fn with_reader(
     if readers.next().is_some() {
         return Err(Some("its result is read by several"));
     }
-    let (map, last) = over_one_space(map, last, space, target)
+    let (map, last) = over_one_space((map, last, space), uses, target)
         .ok_or(Some("its result is read with other sizes or strides"))?;
     let is_overwritten = |buffer: Buffer| uses.is_written_within(buffer, number + 1..=reader);
     if map.space.inputs.iter().filter_map(|input| input.buffer).any(is_overwritten) {
@@ -137,16 +137,15 @@ fn space_to_fuse(node: &Node) -> Option<&IterationSpace> {
 /// invocations coalesce their reads; on CPU drivers the fused kernel takes 1.6 times as long as a copy and a
 /// packed reduction.
 fn over_one_space<'a>(
-    map: &'a Map,
-    reader: &'a Node,
-    space: &IterationSpace,
+    (map, reader, space): (&'a Map, &'a Node, &IterationSpace),
+    uses: &Uses,
     target: &Target<'_>,
 ) -> Option<(Cow<'a, Map>, Cow<'a, Node>)> {
     if reads_as_written(space, &map.space) {
         return Some((Cow::Borrowed(map), Cow::Borrowed(reader)));
     }
     let reduce = match reader {
-        Node::Map(last) => return reshaped(map, last),
+        Node::Map(last) => return reshaped(map, last, uses),
         // The order of additions follows from the dimensions, which must not be divided.
         Node::Reduce(reduce) if reduce.order != RowOrder::Nested => reduce,
         _ => return None,
@@ -166,14 +165,27 @@ fn over_one_space<'a>(
     Some((Cow::Owned(map), Cow::Owned(Node::Reduce(Reduce { space, ..reduce.clone() }))))
 }
 
-/// A Map and another one that reads its result in the same order, but with other sizes, over the same dimensions.
-fn reshaped<'a>(map: &Map, reader: &Map) -> Option<(Cow<'a, Map>, Cow<'a, Node>)> {
+/// A Map and another one that reads its result in the same order, but with other sizes, over the same dimensions. One
+/// that reads a reduction keeps its sizes: those of a row group, which may end with it.
+fn reshaped<'a>(map: &Map, reader: &Map, uses: &Uses) -> Option<(Cow<'a, Map>, Cow<'a, Node>)> {
     let (space, of_map) = views::over_the_same(&reader.space, &map.space, Broadcast::Refused)?;
+    let leaves_rows = |old: &IterationSpace, new: &IterationSpace| {
+        old.sizes != new.sizes && reads_reduction(old, uses)
+    };
+    if leaves_rows(&map.space, &of_map) || leaves_rows(&reader.space, &space) {
+        return None;
+    }
     let used = (0..DIMENSIONS).filter(|at| space.sizes[*at] > 1);
     let is_in_order = used.map(|at| of_map.output.strides[at]).is_sorted_by(|a, b| a > b);
     let map = Map { space: of_map, computation: map.computation.clone() };
     let reader = Map { space, computation: reader.computation.clone() };
     is_in_order.then_some((Cow::Owned(map), Cow::Owned(Node::Map(reader))))
+}
+
+/// Whether an operand of a space is the result of a Reduce.
+fn reads_reduction(space: &IterationSpace, uses: &Uses) -> bool {
+    let writers = space.inputs.iter().filter_map(|it| it.buffer).flat_map(|it| uses.writers(it));
+    writers.filter_map(|it| uses.get(it)).any(|it| matches!(it.node, Node::Reduce(_)))
 }
 
 /// Whether a space reads, at every coordinate, the element that another space writes at that coordinate.

@@ -52,7 +52,7 @@ impl<'a> Schedule<'a> {
         }
         let Some(members) = Members::of(group, KeptIn::Nowhere) else { return Ok(false) };
         let Some(space) = members.space() else { return Ok(false) };
-        // A short row whose results are values of rows alone has fewer kernels than segments without any group.
+        // Short rows whose results are values of rows alone: separate nodes are fewer dispatches.
         let is_one_kernel = (members.stored.is_empty() || !members.writes_elements())
             && (size <= SEGMENT || self.target.tuning.strategy.is_some());
         let has_few_rows = cost::elements(&space.sizes[..LAST]) < FEW_ROWS;
