@@ -16,7 +16,9 @@ use dml_conformance::results::{ResultCode, Verdict};
 use dml_conformance::runner::run_in_process;
 use dml_conformance::target::{Devices, Opening, Profiles, Survey, Target};
 use dml_ops::{Target as LoweringTarget, TransferUse};
-use dml_reference::Random;
+
+#[path = "../../crates/dml/tests/common/one_driver.rs"]
+mod one_driver;
 
 fn targets(devices: Devices, profiles: Profiles) -> Vec<Target> {
     let validation = std::env::var("DML_TEST_VALIDATION").as_deref() == Ok("required");
@@ -163,15 +165,8 @@ fn by_strategy(cases: &[Case]) -> Vec<(Strategy, Vec<Case>)> {
     Strategy::ALL.into_iter().map(with_new_plans).collect()
 }
 
-/// The cases that this of `count` devices runs: results are compared with the host's bits, so one device runs a
-/// case, always the same one; with `DML_TEST_EVERY_DRIVER=1` each device runs all.
-fn share_of(place: u32, count: u32, strategy: Strategy, cases: &[Case]) -> Vec<Case> {
-    let is_every = std::env::var("DML_TEST_EVERY_DRIVER").is_ok_and(|it| it == "1");
-    let place_of = |case: &Case| Random::new(&format!("{} {strategy:?}", case.id)).below(count);
-    cases.iter().filter(|case| is_every || place_of(case) == place).cloned().collect()
-}
-
-/// Strategies that the runtime would not choose for such small tensors give the same bytes.
+/// Strategies that the runtime would not choose for such small tensors give the same bytes: the host's, so a case runs on
+/// one device.
 #[test]
 fn every_strategy_passes() {
     let cases = generate(FeatureLevel::HIGHEST).into_iter();
@@ -180,11 +175,14 @@ fn every_strategy_passes() {
     let count: usize = by_strategy.iter().map(|(_, cases)| cases.len()).sum();
     assert!(count > 100, "{count}: strategies differ");
     let targets = targets(Devices::All, Profiles::from_environment());
-    let places = u32::try_from(targets.len()).unwrap();
     let mut ran = 0;
-    for (place, target) in (0..places).zip(&targets) {
+    for (at, target) in targets.iter().enumerate() {
         for (strategy, cases) in &by_strategy {
-            let cases = share_of(place, places, *strategy, cases);
+            let runs = |case: &&Case| {
+                let subject = format!("{} {strategy:?}", case.id);
+                one_driver::runs(at, targets.len(), subject.as_bytes())
+            };
+            let cases: Vec<Case> = cases.iter().filter(runs).cloned().collect();
             ran += cases.len();
             let run = run(&target.clone().with_strategy(*strategy), &cases, None);
             let title = run.target().title();

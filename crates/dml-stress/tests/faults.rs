@@ -12,6 +12,9 @@ use dml_conformance::child::Launch;
 use dml_fault::{Fault, Injector};
 use dml_stress::faults::{Args, Report, sweep, uncallable};
 
+#[path = "../../dml/tests/common/one_driver.rs"]
+mod one_driver;
+
 /// Only one injector can exist in a process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -46,15 +49,15 @@ const ANY: &str = "[[known]]\ndevice = '*'\nfails = 'host-allocation'\nin = '*'\
     [[known]]\ndevice = '*'\nfails = 'host-allocation'\nin = '*'\n\
     happens = 'hang'\nreason = 'the test says so'\n";
 
-/// The device that an accident happens on: how it is reported does not depend on the device. Every device with
-/// `DML_TEST_EVERY_DRIVER=1`.
+/// The device that an accident happens on, as how it is reported does not depend on the device; `None` for every device.
 fn device_for(accident: &str) -> Option<String> {
-    let is_every = std::env::var("DML_TEST_EVERY_DRIVER").is_ok_and(|it| it == "1");
     let instance = Instance::new(&InstanceDesc::default()).unwrap();
     let mut devices = instance.physical_devices().unwrap();
     devices.retain(|device| device.unsuitable().is_none());
-    let chosen = devices.get(accident.len() % devices.len().max(1))?;
-    (!is_every).then(|| chosen.info().name.clone())
+    let runs = |at: &usize| one_driver::runs(*at, devices.len(), accident.as_bytes());
+    let mut chosen = (0..devices.len()).filter(runs);
+    let first = chosen.next()?;
+    chosen.next().is_none().then(|| devices[first].info().name.clone())
 }
 
 /// The reports on an accident at the first host allocation, with these known findings.

@@ -5,6 +5,7 @@
 
 pub(crate) mod band;
 pub(crate) mod graphs;
+mod one_driver;
 pub(crate) mod ordered;
 pub(crate) mod reference;
 
@@ -54,10 +55,8 @@ pub(crate) fn on_every_device_as(options: &DeviceOptions, test: impl Fn(&Device)
 pub(crate) fn on_one_device(subject: &[u8], test: impl Fn(&Device)) {
     let unused = UNUSED_DEVICES.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let opened = unused.unwrap_or_else(Opened::new);
-    let chosen = hash(subject) % opened.devices.len();
-    let is_every = std::env::var("DML_TEST_EVERY_DRIVER").is_ok_and(|it| it == "1");
     for (at, device) in opened.devices.iter().enumerate() {
-        if at != chosen && !is_every {
+        if !one_driver::runs(at, opened.devices.len(), subject) {
             continue;
         }
         test(device);
@@ -65,12 +64,6 @@ pub(crate) fn on_one_device(subject: &[u8], test: impl Fn(&Device)) {
         assert!(messages.is_empty(), "{}: {messages:#?}", device.vulkan().info().name);
     }
     UNUSED_DEVICES.lock().unwrap_or_else(PoisonError::into_inner).push(opened);
-}
-
-/// FNV-1a.
-fn hash(bytes: &[u8]) -> usize {
-    let of = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
-    (bytes.iter().fold(0x811c_9dc5, of) >> 8) as usize
 }
 
 /// The devices of an instance, all with the default options.
