@@ -1,13 +1,10 @@
 //! Every operator's cases, lowered and run by the host interpreter, against its reference.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
-
 use dml_core::capabilities::Features;
 use dml_core::host::{HostMemory, interpret};
 use dml_core::plan::{Plan, Step};
 use dml_core::{AbstractOperator, Capabilities, Error, FeatureLevel, Strategy, Tuning, validate};
-use dml_reference::{Case, Memory, Reference, Signature, run_on_host};
+use dml_reference::{Case, Memory, PerOperator, Reference, Signature, run_on_host};
 
 use crate::families::{attention, gather_scatter, nonzero, resample, roi, sort};
 use crate::{OPERATORS, Operator, Target, TransferUse};
@@ -184,13 +181,7 @@ fn check_operators(operators: impl IntoIterator<Item = &'static Operator>, targe
 
 /// At most [`MOST_CASES`] of an operator's cases, made once for all tests.
 fn sampled_cases(operator: &Operator) -> impl Iterator<Item = (Signature, Case)> {
-    type Sample = OnceLock<Vec<(Signature, Case)>>;
-    static SAMPLES: Mutex<BTreeMap<u32, &'static Sample>> = Mutex::new(BTreeMap::new());
-    let sample = {
-        let mut samples = SAMPLES.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_type = samples.entry(operator.schema().operator_type);
-        *of_type.or_insert_with(|| Box::leak(Box::default()))
-    };
+    static SAMPLES: PerOperator<Vec<(Signature, Case)>> = PerOperator::new();
     let sampled = || {
         let of = |it: Signature| {
             let cases = reference(operator).chosen_cases(&it).into_iter();
@@ -200,7 +191,7 @@ fn sampled_cases(operator: &Operator) -> impl Iterator<Item = (Signature, Case)>
         let step = all.len().div_ceil(MOST_CASES).max(1);
         all.into_iter().step_by(step).collect()
     };
-    sample.get_or_init(sampled).iter().cloned()
+    SAMPLES.get_or_init(operator.schema(), sampled).iter().cloned()
 }
 
 #[test]

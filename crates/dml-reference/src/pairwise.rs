@@ -10,11 +10,11 @@
 //! Examples that the documentation prints are run for all types and ranks they are valid for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use dml_core::{DataType, FeatureLevel, validate};
 
-use super::{Case, Reference, Signature};
+use super::{Case, PerOperator, Reference, Signature};
 
 impl dyn Reference + '_ {
     /// The cases that tensors of this signature are tested with.
@@ -67,13 +67,8 @@ struct Space {
 
 impl Space {
     fn of(operator: &dyn Reference) -> &'static Self {
-        // One per requested operator, for the lifetime of the process.
-        static ALL: Mutex<BTreeMap<u32, &'static OnceLock<Space>>> = Mutex::new(BTreeMap::new());
-        let of_type = {
-            let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-            *all.entry(operator.schema().operator_type).or_insert_with(|| Box::leak(Box::default()))
-        };
-        of_type.get_or_init(|| Self::found(operator))
+        static ALL: PerOperator<Space> = PerOperator::new();
+        ALL.get_or_init(operator.schema(), || Self::found(operator))
     }
 
     fn found(operator: &dyn Reference) -> Self {
