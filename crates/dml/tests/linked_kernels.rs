@@ -29,14 +29,14 @@ const TYPES: [DataType; 11] = [
     DataType::Uint8,
 ];
 
-/// A cast from each type to each other, with elements in a row and apart.
+/// A cast from each type to each other, of elements in a row, apart, and repeated.
 fn compile_all(device: &Device) -> Vec<CompiledOperator> {
     let pairs = TYPES.into_iter().flat_map(|from| TYPES.map(|to| [from, to]));
     let cast = |[from, to]: [DataType; 2], strides: &[u32]| CastDesc {
         input_tensor: TensorDesc::packed(from, &[16, 16]).with_strides(strides),
         output_tensor: TensorDesc::packed(to, &[16, 16]),
     };
-    let of_pair = |pair| [cast(pair, &[16, 1]), cast(pair, &[1, 16])];
+    let of_pair = |pair| [[16, 1], [1, 16], [0, 1]].map(|strides| cast(pair, &strides));
     let descs = pairs.filter(|[from, to]| from != to).flat_map(of_pair);
     descs.map(|desc| device.compile(desc).unwrap()).collect()
 }
@@ -73,6 +73,6 @@ fn linked_kernels_are_freed_with_operators_and_pipelines() {
         device.vulkan().trim();
         let kept = live_bytes(&kernels);
         println!("{all} bytes of kernels, {kept} of them kept");
-        assert!(all > MOST_KEPT * 5 / 4 && kept <= MOST_KEPT, "{kept} of {all} bytes are alive");
+        assert!(all > MOST_KEPT * 3 / 2 && kept <= MOST_KEPT, "{kept} of {all} bytes are alive");
     });
 }
