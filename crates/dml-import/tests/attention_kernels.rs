@@ -6,7 +6,8 @@ mod common;
 
 use common::cached::Writer;
 use common::f32s;
-use common::onnx::{Graph, Message, float, model, node, number, value};
+use common::onnx::{Message, float, node};
+use common::single::one_of;
 use dml::FeatureLevel;
 use dml::core::plan::Step;
 use dml::core::{Capabilities, validate, validate_graph};
@@ -24,19 +25,15 @@ fn gpu() -> Capabilities {
     gpu
 }
 
-/// A model of one node, whose inputs may have any sizes.
-fn one(node: Message, given: &Inputs, outputs: &[&str]) -> Model {
-    let inputs = given.iter().map(|(name, input)| match input {
-        Input::Tensor(tensor) => {
-            value(name, number(tensor.element_type()), &vec![None; input.shape().len()])
-        }
+/// A model of one node, of ONNX or of com.microsoft.
+fn one(node: &Message, given: &Inputs, outputs: &[&str]) -> Model {
+    let tensors = given.iter().map(|(name, input)| match input {
+        Input::Tensor(tensor) => (name, tensor),
         Input::Shape(shape) => panic!("{shape:?}"),
     });
-    let inputs = inputs.collect();
-    let outputs = outputs.iter().map(|name| value(name, 1, &[])).collect();
-    let graph = Graph { nodes: vec![node], inputs, outputs, ..Graph::default() };
+    let inputs: Vec<_> = tensors.collect();
     let opset = Message::default().text(1, "com.microsoft").int(2, 1);
-    Model::from_bytes(Message(model(24, graph)).message(8, opset).0).unwrap()
+    Model::from_bytes(Message(one_of(24, node, &inputs, outputs)).message(8, opset).0).unwrap()
 }
 
 /// The names of the kernels of one run.
@@ -114,7 +111,7 @@ fn attention_over_caches_is_one_dispatch_with_soft_caps_and_sinks() {
             let outputs = ["y", "present_k", "present_v"];
             let node = node("GroupQueryAttention", &inputs, &outputs, &heads);
             let node = with_softcap(node.text(7, "com.microsoft"), scores);
-            let found = kernels(&one(node, &given, &outputs), &given);
+            let found = kernels(&one(&node, &given, &outputs), &given);
             check_is_one(&found, &format!("{count} {scores:?}"));
         }
     }
@@ -133,7 +130,7 @@ fn attention_of_onnx_is_one_dispatch_with_a_soft_cap() {
                 .with_tensor("k", numbers(keys))
                 .with_tensor("v", numbers(keys));
             let node = node("Attention", &["q", "k", "v"], &["y"], &[("is_causal", 1)]);
-            let found = kernels(&one(with_softcap(node, scores), &given, &["y"]), &given);
+            let found = kernels(&one(&with_softcap(node, scores), &given, &["y"]), &given);
             check_is_one(&found, &format!("{queries} {keys} {scores:?}"));
             // A soft cap leaves the heads of a query in an order of their own, which a copy changes.
             assert!(found.len() <= 1 + usize::from(scores.softcap.is_some()), "{found:#?}");

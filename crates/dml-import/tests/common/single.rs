@@ -7,10 +7,15 @@ use super::onnx::{Graph, Message, model, number, value};
 use super::{run, run_on_both, tensors};
 
 /// Inputs by name.
-type NamedInputs<'a> = [(&'a str, &'a Tensor)];
+pub(crate) type NamedInputs<'a> = [(&'a str, &'a Tensor)];
 
 /// The file of a model of one node in a given opset, with these input tensors and outputs.
-fn one_of(opset: i64, node: &Message, inputs: &NamedInputs<'_>, outputs: &[&str]) -> Vec<u8> {
+pub(crate) fn one_of(
+    opset: i64,
+    node: &Message,
+    inputs: &NamedInputs<'_>,
+    outputs: &[&str],
+) -> Vec<u8> {
     let of = |(name, tensor): &(&str, &Tensor)| {
         let shape: Vec<Option<i64>> = tensor.shape().iter().map(|_| None).collect();
         value(name, number(tensor.element_type()), &shape)
