@@ -36,10 +36,10 @@ pub(crate) fn run(sh: &Shell, args: &Args) -> Result<i32> {
 }
 
 /// A run of all tests.
-pub(crate) struct Whole<'a> {
-    /// What cargo is told about the profile.
-    pub(crate) profile: &'a [&'a str],
-    pub(crate) stops_at_failure: bool,
+struct Whole<'a> {
+    /// Cargo's option for another profile than `dev`.
+    profile: &'a [&'a str],
+    stops_at_failure: bool,
 }
 
 /// Runs all tests to the end; an error if one fails.

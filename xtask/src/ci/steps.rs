@@ -64,7 +64,7 @@ const SHADER_BUILD: &[&str] = &[
 /// Steps that take too long to wait for before a merge.
 pub(super) static NIGHTLY: &[Check] = &[
     step("release-test", 35, |sh| {
-        // What is tested on one driver otherwise is tested on both.
+        // Tests that choose one driver by default then use both.
         let _every = sh.push_env("DML_TEST_EVERY_DRIVER", "1");
         test::to_the_end(sh, &["--release"])
     }),

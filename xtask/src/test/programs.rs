@@ -95,7 +95,7 @@ fn package_name(id: &str) -> &str {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) selection: String,
-    /// What it printed, and how it ended.
+    /// The lines that it printed, then how it ended.
     pub(super) output: String,
 }
 
@@ -105,7 +105,7 @@ pub(super) struct Start {
     pub(super) command: Command,
 }
 
-/// What programs share while they run.
+/// The programs that have not started and those that failed, shared by all workers.
 struct Queue<'a> {
     waiting: Mutex<std::vec::IntoIter<Start>>,
     failed: Mutex<Vec<Failure>>,
