@@ -1,5 +1,5 @@
-//! Malicious files, under limits of the operating system: a second of processor time and half a gibibyte of
-//! address space. Each is refused with one line.
+//! Malicious files, under limits of the operating system: four seconds of processor time, for a program that is not
+//! optimized, and half a gibibyte of address space. Each is refused with one line.
 // macOS has no limit of address space.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -22,7 +22,7 @@ const MEMORY: u64 = 512 << 10;
 #[track_caller]
 fn refused(path: &Path, message: &str) {
     for command in ["inspect", "run"] {
-        let script = format!("ulimit -t 1; ulimit -v {MEMORY}; exec \"$@\"");
+        let script = format!("ulimit -t 4; ulimit -v {MEMORY}; exec \"$@\"");
         let mut limited = Command::new("sh");
         limited.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_dml"), command]).arg(path);
         let output = limited.env("VK_DRIVER_FILES", "none").output().unwrap();
