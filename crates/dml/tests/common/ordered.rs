@@ -4,6 +4,8 @@ use dml::core::{AbstractOperator, Strategy, Tuning};
 use dml::{Buffer, BufferBinding, DataType, Device};
 use dml_reference::Random;
 
+use super::on_one_device;
+
 /// The bytes of the outputs.
 pub(crate) fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) -> Vec<Vec<u8>> {
     let operator = device.compile(operator.clone()).unwrap();
@@ -33,12 +35,23 @@ pub(crate) fn run(device: &Device, operator: &AbstractOperator, bytes: &[u8]) ->
     buffers.iter().map(read).collect()
 }
 
-/// Checks that both strategies give the same bytes.
-pub(crate) fn check(device: &Device, operator: &AbstractOperator, bytes: &[u8], name: &str) {
-    let [passes, groups] = [Strategy::Kernel, Strategy::RowGroups].map(|strategy| {
-        run(&device.with_tuning(Tuning::new().with_strategy(strategy)), operator, bytes)
+/// Checks that an invocation for each row and work groups give the same bytes.
+pub(crate) fn check(operator: &AbstractOperator, bytes: &[u8], name: &str) {
+    let strategies = [Strategy::Kernel, Strategy::RowGroups];
+    check_equal(operator, strategies.map(|it| Tuning::new().with_strategy(it)), bytes, name);
+}
+
+/// Checks that both tunings give the same bytes, on a device that the name of the case chooses.
+pub(crate) fn check_equal(
+    operator: &AbstractOperator,
+    tunings: [Tuning; 2],
+    bytes: &[u8],
+    name: &str,
+) {
+    on_one_device(name.as_bytes(), |device| {
+        let [one, other] = tunings.map(|it| run(&device.with_tuning(it), operator, bytes));
+        assert!(one == other, "{name}");
     });
-    assert!(passes == groups, "{name}");
 }
 
 /// Bits of numbers, of which only a few have the least or the greatest exponent.
