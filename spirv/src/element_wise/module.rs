@@ -84,8 +84,13 @@ pub(crate) struct LinkedKernels<K>(LazyLock<Mutex<Linked<K>>>);
 /// of it, whoever plans many operators, or one for many devices, links the same kernels again and again.
 const RECENT_BYTES: usize = 1 << 20;
 
+/// Fewer keys than this are not searched for those of freed kernels.
+const FEW_KEYS: usize = 64;
+
 struct Linked<K> {
     kernels: FxHashMap<K, Weak<KernelModule>>,
+    /// As many keys are searched for those of freed kernels: twice those that the last search has left.
+    most_keys: usize,
     /// The kernels that were linked last, oldest first, at most [`RECENT_BYTES`].
     recent: VecDeque<Arc<KernelModule>>,
     recent_bytes: usize,
@@ -96,7 +101,7 @@ impl<K: Eq + Hash> LinkedKernels<K> {
     pub(crate) const fn new() -> Self {
         Self(LazyLock::new(|| {
             let (kernels, recent, recent_bytes) = Default::default();
-            Mutex::new(Linked { kernels, recent, recent_bytes })
+            Mutex::new(Linked { kernels, most_keys: FEW_KEYS, recent, recent_bytes })
         }))
     }
 
@@ -128,7 +133,7 @@ impl<K: Eq + Hash> LinkedKernels<K> {
 }
 
 impl<K> Linked<K> {
-    /// Keeps a kernel that was linked now, and frees those that were linked before and that nobody uses.
+    /// Keeps a kernel that was linked now, and no longer those that were linked long before.
     fn keep(&mut self, kernel: &Arc<KernelModule>) {
         self.recent_bytes += kernel.spirv.len();
         self.recent.push_back(Arc::clone(kernel));
@@ -137,7 +142,10 @@ impl<K> Linked<K> {
         {
             self.recent_bytes -= oldest.spirv.len();
         }
-        self.kernels.retain(|_, it| it.strong_count() > 0);
+        if self.kernels.len() >= self.most_keys {
+            self.kernels.retain(|_, it| it.strong_count() > 0);
+            self.most_keys = FEW_KEYS.max(2 * self.kernels.len());
+        }
     }
 }
 
@@ -191,9 +199,10 @@ mod tests {
         let last_user = downgrade(&used);
         drop(used);
         assert_eq!(last_user.strong_count(), 0);
-        // Keys of freed kernels are dropped.
-        assert_eq!(KERNELS.0.lock().unwrap().kernels.len(), 5);
-        KERNELS.get(1, kernel);
-        assert_eq!(KERNELS.0.lock().unwrap().kernels.len(), 4);
+        // Keys of freed kernels are dropped when there are many.
+        let keys = || KERNELS.0.lock().unwrap().kernels.len();
+        assert_eq!(keys(), 21);
+        let most = (200..400).map(|at| (KERNELS.get(at, kernel), keys()).1).max();
+        assert_eq!(most, Some(FEW_KEYS - 1));
     }
 }
