@@ -1,4 +1,5 @@
-//! Attention with soft caps and sinks is one dispatch of a GPU beside those that append to caches.
+//! The dispatches of attention on a GPU: one with soft caps and sinks beside those that append to caches, and few for
+//! these and for rotary embeddings.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -6,6 +7,7 @@ mod common;
 
 use common::cached::Writer;
 use common::f32s;
+use common::llama::Llama;
 use common::onnx::{Message, float, node};
 use common::single::one_of;
 use dml::FeatureLevel;
@@ -136,4 +138,52 @@ fn attention_of_onnx_is_one_dispatch_with_a_soft_cap() {
             assert!(found.len() <= 1 + usize::from(scores.softcap.is_some()), "{found:#?}");
         }
     }
+}
+
+/// Positions and masks, which all layers share, are computed once: each further layer adds its own dispatches alone.
+#[test]
+fn a_layer_of_a_decoder_adds_few_dispatches() {
+    let of_layers = |layers| {
+        let decoder = Llama { layers, positions: 64 };
+        let model = Model::from_bytes(decoder.model()).unwrap();
+        kernels(&model, &decoder.step(20)).len()
+    };
+    assert_eq!(of_layers(3) - of_layers(2), 23);
+}
+
+#[test]
+fn rotary_embeddings_of_queries_and_keys_are_a_dispatch_each() {
+    let numbers = |shape: &[u64]| {
+        let count = shape.iter().product::<u64>();
+        f32s(shape, &vec![0.5; usize::try_from(count).unwrap()])
+    };
+    // The places of the token, from the models' own inputs.
+    let step = Writer::GroupQueryAttention.step(1, 9);
+    let places = step.iter().filter(|(name, _)| ["lasts", "total"].contains(name));
+    let mut given = Inputs::new();
+    for (name, input) in places {
+        let Input::Tensor(tensor) = input else { panic!("{name}") };
+        given = given.with_tensor(name, tensor.clone());
+    }
+    let tensors: [(&str, &[u64]); 7] = [
+        ("q", &[1, 1, 64]),
+        ("k", &[1, 1, 32]),
+        ("v", &[1, 1, 32]),
+        ("past_k", &[1, 2, 8, 16]),
+        ("past_v", &[1, 2, 8, 16]),
+        ("cos", &[16, 8]),
+        ("sin", &[16, 8]),
+    ];
+    let given =
+        tensors.iter().fold(given, |it, (name, shape)| it.with_tensor(*name, numbers(shape)));
+    let of_node = |rotary| {
+        let inputs = ["q", "k", "v", "past_k", "past_v", "lasts", "total", "cos", "sin"];
+        let heads = [("num_heads", 4), ("kv_num_heads", 2), ("do_rotary", rotary)];
+        let outputs = ["y", "present_k", "present_v"];
+        let node = node("GroupQueryAttention", &inputs, &outputs, &heads);
+        kernels(&one(&node.text(7, "com.microsoft"), &given, &outputs), &given)
+    };
+    let [with, without] = [1, 0].map(of_node);
+    // The cosines and sines of the place, and both rotations, of which that of keys appends them to the cache.
+    assert_eq!(with.len(), without.len() + 3, "{with:#?} {without:#?}");
 }

@@ -32,9 +32,8 @@
 //!   %4 = constant 0x00000000, 4 bytes
 //!   output 1 over [6, 2] = map same (%4 by [0, 0])
 //!     52 bytes, 12 operations, 12 invocations
-//!   %5 = constant 0x00000000, 4 bytes
 //!   %6 = constant 0x01000000, 4 bytes
-//!   %1 over [2, 3] = map choose subtract checked_u32 (%0, %2, %5 by [0, 0], %6 by [0, 0])
+//!   %1 over [2, 3] = map choose subtract checked_u32 (%0, %2, %4 by [0, 0], %6 by [0, 0])
 //!     80 bytes, 18 operations, 6 invocations
 //!   output 1 by [0, 0] displaced by i1 over [2, 3] = map same (numbers by [1, 0], %1)
 //!     216 bytes, 6 operations, 6 invocations

@@ -23,6 +23,8 @@ pub struct Explanation {
     pub parts: Vec<NodeGroup>,
     /// Nodes whose result is an existing value.
     pub folded: Vec<String>,
+    /// Nodes whose value an earlier node has computed.
+    pub repeated: Vec<String>,
     /// Nodes whose results are not needed.
     pub unneeded: Vec<String>,
     /// Element-wise nodes that were not fused with their readers.
@@ -86,6 +88,7 @@ impl Explanation {
         Self {
             parts,
             folded: labels(&report.folded),
+            repeated: labels(&report.repeated),
             unneeded: labels(&unneeded),
             not_fused: report.not_fused.iter().map(fusion).collect(),
             memory,
@@ -183,7 +186,7 @@ impl fmt::Display for Explanation {
                 writeln!(f, "     {times} x {kernel}")?;
             }
         }
-        for (what, nodes) in [("folded", &self.folded), ("not needed", &self.unneeded)] {
+        for (what, nodes) in self.not_executed() {
             if !nodes.is_empty() {
                 writeln!(f, "{what}: {}", nodes.join(", "))?;
             }
@@ -192,6 +195,17 @@ impl fmt::Display for Explanation {
             writeln!(f, "not fused: {node}: {reason}")?;
         }
         write!(f, "{}", self.memory)
+    }
+}
+
+impl Explanation {
+    /// The nodes that are not executed, and why.
+    fn not_executed(&self) -> [(&'static str, &[String]); 3] {
+        [
+            ("folded", &self.folded),
+            ("computed before", &self.repeated),
+            ("not needed", &self.unneeded),
+        ]
     }
 }
 

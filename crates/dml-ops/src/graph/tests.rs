@@ -4,8 +4,10 @@ mod attention;
 mod factors;
 mod forms;
 mod in_place;
+mod moves;
 mod operators;
 mod picture;
+mod repeated;
 
 use dml_core::graph::GraphBuilder;
 use dml_core::operators::{

@@ -3,7 +3,7 @@
 use dml_spirv::element_wise::{ElementFormula, Value};
 
 /// The functions that are applied to the elements.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Computation {
     /// The program on the elements of each input.
     pub(crate) program: ElementFormula,

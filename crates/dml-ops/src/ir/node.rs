@@ -238,14 +238,14 @@ impl AttentionGroup {
 }
 
 /// A program of functions, applied at every coordinate of a space.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Map {
     pub(crate) space: IterationSpace,
     pub(crate) computation: Computation,
 }
 
 /// A reduction of rows: of the dimensions along which the output's stride is 0.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reduce {
     pub(crate) space: IterationSpace,
     pub(crate) reduction: Reduction,
@@ -285,14 +285,14 @@ pub(crate) enum RowOrder {
 }
 
 /// A whole tensor in a buffer, from the buffer's first byte on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stored {
     pub(crate) buffer: Buffer,
     pub(crate) tensor: TensorLayout,
 }
 
 /// Writes one value to every element of a tensor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fill {
     pub(crate) output: Stored,
     pub(crate) width: ElementWidth,

@@ -1,7 +1,7 @@
 //! Passes over a program that change no bit of its results: copies become views, unread results are dropped, Maps are
 //! fused with the node that reads them, or with a Map that writes beside their result, reductions of the same rows
 //! become groups, products with a softmax between them become an attention, costly functions of narrow elements
-//! become tables, large matrices that each execution unpacks are multiplied by in slices, and products by copies that
+//! become tables, values that are computed again are read instead, large matrices that each execution unpacks are multiplied by in slices, and products by copies that
 //! exceed a buffer in pieces.
 //!
 //! Each pass sees only buffers and nodes, so the nodes of one operator and of several operators of a graph
@@ -12,9 +12,12 @@ mod copies;
 mod epilogues;
 mod fuse;
 mod merge;
+mod moves;
 mod node_numbers;
 mod pairs;
 mod pieces;
+mod regions;
+mod repeated;
 mod rows;
 mod slices;
 mod tables;
@@ -31,6 +34,8 @@ use uses::Uses;
 pub(crate) struct Report {
     /// Nodes that only copied a value.
     pub(crate) folded: Vec<usize>,
+    /// Nodes whose value an earlier node has computed.
+    pub(crate) repeated: Vec<usize>,
     /// Element-wise nodes that were not fused with the node that reads them, and the reasons.
     pub(crate) not_fused: Vec<(usize, &'static str)>,
 }
@@ -43,18 +48,29 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
     uses.drop_unread();
     if fuse {
         report.folded = copies::fold(program, &mut uses);
+        moves::read_originals(program, &mut uses, target);
         report.not_fused = fuse::fuse(program, &mut uses, target);
         epilogues::fuse(program, &mut uses);
+        moves::write_destinations(program, &mut uses);
         pairs::fuse(&mut uses, target.max_window());
     }
     program.nodes = uses.into_nodes();
-    // A node of the graph is executed if any of its nodes is left.
-    let left: FxHashSet<usize> =
-        program.nodes.iter().flat_map(|node| node.origin.sources.iter().copied()).collect();
-    report.folded.retain(|it| !left.contains(it));
     if fuse {
         rows::group(program);
         attention::fuse(program, target);
+        let mut uses = Uses::of(std::mem::take(&mut program.nodes));
+        report.repeated = repeated::merge(program, &mut uses);
+        program.nodes = uses.into_nodes();
+    }
+    // A node of the graph is executed if any of its nodes is left.
+    let left: FxHashSet<usize> =
+        program.nodes.iter().flat_map(|node| node.origin.sources.iter().copied()).collect();
+    for not_executed in [&mut report.folded, &mut report.repeated] {
+        not_executed.retain(|it| !left.contains(it));
+        not_executed.sort_unstable();
+        not_executed.dedup();
+    }
+    if fuse {
         tables::tabulate(program, target.max_window());
         slices::divide(program, target);
     }

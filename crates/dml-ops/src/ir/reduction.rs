@@ -5,7 +5,7 @@ use dml_spirv::element_wise::ElementFormula;
 use dml_spirv::reduce::{Elements, Reducer};
 
 /// The computation that reduces rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reduction {
     /// The program on the elements of each input.
     pub(crate) program: ElementFormula,

@@ -76,8 +76,7 @@ impl<'a> Picture<'a> {
 
     /// Draws constants, and nodes that are not executed.
     fn not_executed(&mut self) {
-        let Explanation { folded, unneeded, .. } = self.explanation;
-        for (labels, why) in [(folded, "folded"), (unneeded, "not needed")] {
+        for (why, labels) in self.explanation.not_executed() {
             for label in labels {
                 let Some(node) = self.left.remove(label.as_str()) else { continue };
                 self.lines.push(drawn(self.graph, node, why, ", style=dashed"));

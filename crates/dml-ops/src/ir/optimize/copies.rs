@@ -1,8 +1,10 @@
 //! Copies that store elements as they are in the original: their readers read the original instead.
 
+use std::borrow::Cow;
+
 use super::uses::Uses;
 use crate::ir::space::IterationSpace;
-use crate::ir::{Binding, Buffer, Map, Node, Program, Stage};
+use crate::ir::{Binding, Buffer, Computation, Map, Node, Program, Stage};
 
 /// Drops such copies, and returns the graph's nodes that consist of them.
 pub(super) fn fold(program: &Program, uses: &mut Uses) -> Vec<usize> {
@@ -14,8 +16,6 @@ pub(super) fn fold(program: &Program, uses: &mut Uses) -> Vec<usize> {
             folded.extend(copy.origin.sources);
         }
     }
-    folded.sort_unstable();
-    folded.dedup();
     folded
 }
 
@@ -37,12 +37,22 @@ fn copied(program: &Program, uses: &Uses, number: usize) -> Option<(Buffer, Buff
 }
 
 /// The space of a node that copies its only input.
-fn copied_space(node: &Node) -> Option<&IterationSpace> {
+pub(super) fn copied_space(node: &Node) -> Option<&IterationSpace> {
     match node {
         Node::Map(Map { space, computation }) if computation.program.steps.is_empty() => {
             Some(space)
         }
         Node::Move(space) => Some(space),
         _ => None,
+    }
+}
+
+/// A node, which is a Map if it copies elements.
+pub(super) fn as_map(node: &Node) -> Cow<'_, Node> {
+    match node {
+        Node::Move(space) => {
+            Cow::Owned(Node::Map(Map { space: space.clone(), computation: Computation::copy() }))
+        }
+        other => Cow::Borrowed(other),
     }
 }

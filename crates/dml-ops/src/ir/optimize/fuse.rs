@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
 
+use super::copies;
 use super::merge::merged;
 use super::uses::Uses;
 use super::views::{self, Broadcast};
@@ -72,9 +73,9 @@ fn with_reader(
     let result = map.space.output.buffer.filter(|_| map.space.is_plain()).ok_or(None)?;
     let mut readers = uses.readers(result);
     let reader = readers.next().ok_or(None)?;
-    let [recorded, last] = [number, reader].map(|it| uses.get(it));
-    let (recorded, last) = (recorded.ok_or(None)?, &last.ok_or(None)?.node);
-    let space = space_to_fuse(last).ok_or(None)?;
+    let last = copies::as_map(&uses.get(reader).ok_or(None)?.node);
+    let last = last.as_ref();
+    space_to_fuse(last).ok_or(None)?;
     if matches!(result, Buffer::Output(_)) {
         return Err(Some("its result is an output of the graph"));
     }
@@ -85,18 +86,31 @@ fn with_reader(
     if readers.next().is_some() {
         return Err(Some("its result is read by several"));
     }
-    let (map, last) = over_one_space(map, last, space, uses, target)
-        .ok_or(Some("its result is read with other sizes or strides"))?;
+    let node = with_map(map, last, uses, target)?;
     let is_overwritten = |buffer: Buffer| uses.is_written_within(buffer, number + 1..=reader);
     if map.space.inputs.iter().filter_map(|input| input.buffer).any(is_overwritten) {
         return Err(None);
     }
-    let node = merged(&map, &last).ok_or(None)?;
-    fits(&node, kernel_bytes(&recorded.node).max(kernel_bytes(&last)))?;
     if would_hold_more(program, uses, number, reader) {
         return Err(Some("what is larger than its result would be kept for longer"));
     }
     Ok((reader, node))
+}
+
+/// A node that reads a Map's result, as one kernel with the Map; else the reason why they cannot be one.
+pub(super) fn with_map(
+    map: &Map,
+    reader: &Node,
+    uses: &Uses,
+    target: &Target<'_>,
+) -> Result<Node, Option<&'static str>> {
+    let space = space_to_fuse(reader).ok_or(None)?;
+    let (map, reader) = over_one_space(map, reader, space, uses, target)
+        .ok_or(Some("its result is read with other sizes or strides"))?;
+    let node = merged(&map, &reader).ok_or(None)?;
+    let of_map = estimated_bytes(&map.computation.program, map.space.inputs.len());
+    fits(&node, of_map.max(kernel_bytes(&reader)))?;
+    Ok(node)
 }
 
 /// Whether a Map widens a factor of a product, such as from FLOAT16. An owned factor is then converted in
@@ -184,10 +198,12 @@ fn reshaped<'a>(map: &Map, reader: &Map, uses: &Uses) -> Option<(Cow<'a, Map>, C
     is_in_order.then_some((Cow::Owned(map), Cow::Owned(Node::Map(reader))))
 }
 
-/// Whether an operand of a space is the result of a Reduce.
+/// Whether an operand of a space is the result of a Reduce, other than a product.
 fn reads_reduction(space: &IterationSpace, uses: &Uses) -> bool {
     let writers = space.inputs.iter().filter_map(|it| it.buffer).flat_map(|it| uses.writers(it));
-    writers.filter_map(|it| uses.get(it)).any(|it| matches!(it.node, Node::Reduce(_)))
+    writers
+        .filter_map(|it| uses.get(it))
+        .any(|it| matches!(&it.node, Node::Reduce(reduce) if !reduce.is_product()))
 }
 
 /// Whether a space reads, at every coordinate, the element that another space writes at that coordinate.

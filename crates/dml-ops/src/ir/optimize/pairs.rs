@@ -1,18 +1,18 @@
-//! Pairs of Maps, of which the second reads the first one's result and writes beside it: the cell and the hidden state of
-//! an LSTM. Both become one Map with two results.
-
-use std::ops::RangeInclusive;
+//! Pairs of Maps of which one writes beside the other: the second reads the first one's result, such as the cell for the
+//! hidden state of an LSTM, or both have the same inputs, as for pairs of elements that are rotated. Both become one Map
+//! with two results.
 
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{MAX_PARAMETERS, Value};
 
 use super::fuse::{MOST_JOINED_BYTES, has_room, kernel_bytes, origin_of};
 use super::merge::merged;
+use super::regions::are_disjoint;
 use super::uses::Uses;
-use crate::ir::space::{IterationSpace, Operand, SecondResult, bytes_shown};
-use crate::ir::{Buffer, Map, Node, Recorded};
+use crate::ir::space::{Operand, SecondResult, bytes_shown};
+use crate::ir::{Map, Node, Recorded};
 
-/// Fuses each Map with the next one, if that reads its result and writes to the same buffer. A descriptor must show
+/// Fuses each Map with the next one, if that reads its result or inputs and writes to the same buffer. A descriptor must show
 /// both results: it covers `most_shown` bytes.
 pub(super) fn fuse(uses: &mut Uses, most_shown: u64) {
     for number in uses.numbers() {
@@ -28,11 +28,17 @@ fn with_next(uses: &Uses, number: usize, most_shown: u64) -> Option<(usize, Node
     let Node::Map(first) = &uses.get(number)?.node else { return None };
     let next = (number + 1..uses.numbers().end).find(|it| uses.get(*it).is_some())?;
     let Node::Map(last) = &uses.get(next)?.node else { return None };
-    let distance = distance(first, last)
+    let is_read = last.space.inputs.iter().any(|it| is_result(it, first));
+    let have_same = || last.space.inputs.iter().all(|input| first.space.inputs.contains(input));
+    // A result that is read is computed before, wherever it is.
+    let is_after = is_read || first.space.output.base > last.space.output.base;
+    let (far, near) = if is_after { (first, last) } else { (last, first) };
+    let distance = distance(far, near)
+        .filter(|_| is_read || have_same())
         // Half of what a descriptor shows is left for the elements of a box.
         .filter(|it| bytes_shown(ElementWidth::B32, 2 * u64::from(*it)) <= most_shown)?;
-    let value = Value::Result(first.computation.program.steps.len().checked_sub(1)?);
-    let Node::Map(mut map) = merged(first, &Node::Map(last.clone()))? else { return None };
+    let value = Value::Result(far.computation.program.steps.len().checked_sub(1)?);
+    let Node::Map(mut map) = merged(far, &Node::Map(near.clone()))? else { return None };
     map.space.output.second = Some(SecondResult { value, distance });
     // The distance is one more parameter.
     let has_parameter = map.computation.parameters.len() < MAX_PARAMETERS;
@@ -44,44 +50,28 @@ fn with_next(uses: &Uses, number: usize, most_shown: u64) -> Option<(usize, Node
     is_one_kernel.then_some((next, node))
 }
 
-/// How far the results of `first` are after those of `last`, if `last` reads them where they are written, and if no
-/// other element that either of them reads is written by them.
-fn distance(first: &Map, last: &Map) -> Option<u32> {
-    let (one, other) = (&first.space.output, &last.space.output);
-    let are_beside = matches!(one.buffer, Some(Buffer::Local(_)))
-        && one.buffer == other.buffer
-        && first.space.sizes == last.space.sizes
-        && one.lies_as(other, &first.space.sizes)
+/// How far the results of `far` are after those of `near`, if no element that either of them reads is written by them,
+/// but for results that are read where they are written.
+fn distance(far: &Map, near: &Map) -> Option<u32> {
+    let sizes = &far.space.sizes;
+    let (one, other) = (&far.space.output, &near.space.output);
+    let are_beside = one.buffer == other.buffer
+        && sizes == &near.space.sizes
+        && one.lies_as(other, sizes)
         && one.width == ElementWidth::B32
-        && [first, last].iter().all(|it| it.space.is_plain());
-    let is_result = |it: &Operand| {
-        it.buffer == one.buffer && it.base == one.base && it.lies_as(one, &first.space.sizes)
-    };
-    let written = [one, other].map(|it| elements(it, &first.space));
-    let is_untouched = |it: &Operand| {
-        let read = elements(it, &first.space);
-        it.buffer != one.buffer
-            || it.width == one.width && written.iter().all(|it| are_apart(it, &read))
-    };
-    let others = || last.space.inputs.iter().filter(|input| !is_result(input));
-    let is_read = others().count() < last.space.inputs.len();
-    let mut read = first.space.inputs.iter().chain(others());
-    let is_safe =
-        are_beside && are_apart(&written[0], &written[1]) && is_read && read.all(is_untouched);
+        && [far, near].iter().all(|it| it.space.is_plain());
+    let is_apart = |it: &Operand, from: &Operand| are_disjoint((it, sizes), (from, sizes));
+    let is_untouched =
+        |it: &Operand| it.buffer != one.buffer || [one, other].iter().all(|by| is_apart(it, by));
+    let others = near.space.inputs.iter().filter(|input| !is_result(input, far));
+    let mut read = far.space.inputs.iter().chain(others);
+    let is_safe = are_beside && is_apart(one, other) && read.all(is_untouched);
     u32::try_from(one.base - other.base).ok().filter(|it| is_safe && *it > 0)
 }
 
-/// The first and the last element of an operand.
-fn elements(operand: &Operand, space: &IterationSpace) -> RangeInclusive<i64> {
-    let (mut least, mut greatest) = (operand.base, operand.base);
-    for (size, stride) in space.sizes.into_iter().zip(operand.strides) {
-        let along = stride.saturating_mul(i64::from(size) - 1);
-        least = least.saturating_add(along.min(0));
-        greatest = greatest.saturating_add(along.max(0));
-    }
-    least..=greatest
-}
-
-fn are_apart(one: &RangeInclusive<i64>, other: &RangeInclusive<i64>) -> bool {
-    one.end() < other.start() || other.end() < one.start()
+/// Whether an operand of the same space is what a Map writes.
+fn is_result(operand: &Operand, map: &Map) -> bool {
+    let output = &map.space.output;
+    let is_there = operand.buffer == output.buffer && operand.base == output.base;
+    is_there && operand.lies_as(output, &map.space.sizes)
 }
