@@ -1,6 +1,8 @@
 //! Descriptors that tests of lowering start from.
 
-use dml_core::operators::{ConvolutionDesc, GemmDesc, MultiheadAttentionDesc};
+use dml_core::operators::{
+    ConvolutionDesc, GemmDesc, MeanVarianceNormalization2Desc, MultiheadAttentionDesc,
+};
 use dml_core::{
     ConvolutionDirection, ConvolutionMode, MatrixTransform, MultiheadAttentionMaskType, TensorDesc,
 };
@@ -66,5 +68,25 @@ pub fn attention(
         mask_filter_value: 0.0,
         head_count,
         mask_type: MultiheadAttentionMaskType::None,
+    }
+}
+
+/// The normalization of a tensor over `axes` to a mean of 0 and a variance of 1, with a scale and a bias that are both read
+/// by the view `parameters`.
+pub fn normalization(
+    tensor: &TensorDesc,
+    parameters: &TensorDesc,
+    axes: Vec<u32>,
+) -> MeanVarianceNormalization2Desc {
+    MeanVarianceNormalization2Desc {
+        input_tensor: tensor.clone(),
+        scale_tensor: Some(parameters.clone()),
+        bias_tensor: Some(parameters.clone()),
+        output_tensor: tensor.clone(),
+        axes,
+        use_mean: true,
+        use_variance: true,
+        epsilon: 1e-5,
+        fused_activation: None,
     }
 }

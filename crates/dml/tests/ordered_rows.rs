@@ -8,14 +8,14 @@ use common::ordered::{check, check_equal, elements, run};
 use common::{on_every_device, on_one_device};
 use dml::core::operators::{
     ActivationSoftmax1Desc, ArgmaxDesc, CumulativeProductDesc, CumulativeSummationDesc,
-    DynamicQuantizeLinearDesc, MeanVarianceNormalization2Desc, ReduceDesc, TopK1Desc,
+    DynamicQuantizeLinearDesc, ReduceDesc, TopK1Desc,
 };
 use dml::core::{
     AbstractOperator, AxisDirection, MatrixTransform, ReduceFunction, Strategy, Tuning,
 };
 use dml::{DataType, TensorDesc};
 use dml_reference::Random;
-use dml_reference::descriptors::gemm;
+use dml_reference::descriptors::{gemm, normalization};
 
 /// Row lengths around the parts that work groups process.
 const LENGTHS: [u32; 11] = [1, 2, 127, 128, 129, 1023, 1024, 1025, 2047, 2048, 2049];
@@ -99,7 +99,7 @@ fn rows_of_several_turns_are_normalized_alike() {
         (DataType::Float16, [2, 3, 6000]),
     ] {
         let tensor = || TensorDesc::packed(data_type, &sizes);
-        let of_channels = || Some(tensor().with_strides(&[0, 1, 0]));
+        let of_channels = || tensor().with_strides(&[0, 1, 0]);
         let bytes = elements(&mut random, data_type, sizes.iter().product());
         let softmax = ActivationSoftmax1Desc {
             input_tensor: tensor(),
@@ -114,17 +114,7 @@ fn rows_of_several_turns_are_normalized_alike() {
             axis_direction: random.pick(&[AxisDirection::Increasing, AxisDirection::Decreasing]),
         };
         check(&index.into(), &bytes, &format!("argmax {data_type} {sizes:?}"));
-        let norm = MeanVarianceNormalization2Desc {
-            input_tensor: tensor(),
-            scale_tensor: of_channels(),
-            bias_tensor: of_channels(),
-            output_tensor: tensor(),
-            axes: vec![1, 2],
-            use_mean: true,
-            use_variance: true,
-            epsilon: 1e-5,
-            fused_activation: None,
-        };
+        let norm = normalization(&tensor(), &of_channels(), vec![1, 2]);
         check(&norm.into(), &bytes, &format!("norm {data_type} {sizes:?}"));
     }
 }
@@ -187,18 +177,8 @@ fn segments_of_rows_have_the_bits_of_whole_rows() {
         };
         let name = format!("{data_type} {sizes:?}");
         check_segments(&softmax.into(), &bytes, &format!("softmax {name}"));
-        let of_rows = || Some(tensor().with_strides(&[0, 1]));
-        let norm = MeanVarianceNormalization2Desc {
-            input_tensor: tensor(),
-            scale_tensor: of_rows(),
-            bias_tensor: of_rows(),
-            output_tensor: tensor(),
-            axes: vec![1],
-            use_mean: true,
-            use_variance: true,
-            epsilon: 1e-5,
-            fused_activation: None,
-        };
+        let of_rows = || tensor().with_strides(&[0, 1]);
+        let norm = normalization(&tensor(), &of_rows(), vec![1]);
         check_segments(&norm.into(), &bytes, &format!("norm {name}"));
         for function in [ReduceFunction::Sum, ReduceFunction::Multiply].into_iter().chain(NORMS) {
             let reduce = reduction(function, data_type, sizes);

@@ -2,8 +2,7 @@
 
 use dml_core::host::{HostBuffer, HostMemory, interpret};
 use dml_core::operators::{
-    ActivationLogSoftmax1Desc, ActivationSoftmax1Desc, LpNormalizationDesc,
-    MeanVarianceNormalization2Desc, ReduceDesc,
+    ActivationLogSoftmax1Desc, ActivationSoftmax1Desc, LpNormalizationDesc, ReduceDesc,
 };
 use dml_core::plan::{Plan, Step};
 use dml_core::{
@@ -11,6 +10,7 @@ use dml_core::{
     Tuning, Validated, validate,
 };
 use dml_reference::Random;
+use dml_reference::descriptors::normalization;
 
 use crate::schedule::plan;
 use crate::tests::kind;
@@ -27,7 +27,7 @@ pub(super) fn card() -> Capabilities {
 /// Operators on rows, `rows` of them, and whether they have a scale and a bias.
 pub(super) fn operators(data_type: DataType, rows: u32, length: u32) -> Vec<AbstractOperator> {
     let tensor = || TensorDesc::packed(data_type, &[rows, length]);
-    let repeated = || Some(tensor().with_strides(&[0, 1]));
+    let repeated = || tensor().with_strides(&[0, 1]);
     vec![
         ActivationSoftmax1Desc { input_tensor: tensor(), output_tensor: tensor(), axes: vec![1] }
             .into(),
@@ -45,18 +45,7 @@ pub(super) fn operators(data_type: DataType, rows: u32, length: u32) -> Vec<Abst
             p: 2,
         }
         .into(),
-        MeanVarianceNormalization2Desc {
-            input_tensor: tensor(),
-            scale_tensor: repeated(),
-            bias_tensor: repeated(),
-            output_tensor: tensor(),
-            axes: vec![1],
-            use_mean: true,
-            use_variance: true,
-            epsilon: 1e-5,
-            fused_activation: None,
-        }
-        .into(),
+        normalization(&tensor(), &repeated(), vec![1]).into(),
     ]
 }
 
@@ -183,18 +172,8 @@ fn long_rows_have_work_groups_on_gpus_where_they_are_several() {
 /// A group normalization: a row has several channels, each with a scale and a bias.
 fn group_normalization(data_type: DataType, sizes: [u32; 4]) -> Validated {
     let tensor = || TensorDesc::packed(data_type, &sizes);
-    let of_channels = || Some(tensor().with_strides(&[0, sizes[2], 1, 0]));
-    let desc = MeanVarianceNormalization2Desc {
-        input_tensor: tensor(),
-        scale_tensor: of_channels(),
-        bias_tensor: of_channels(),
-        output_tensor: tensor(),
-        axes: vec![2, 3],
-        use_mean: true,
-        use_variance: true,
-        epsilon: 1e-5,
-        fused_activation: None,
-    };
+    let of_channels = || tensor().with_strides(&[0, sizes[2], 1, 0]);
+    let desc = normalization(&tensor(), &of_channels(), vec![2, 3]);
     validate(&desc.into(), FeatureLevel::HIGHEST).unwrap()
 }
 
