@@ -8,7 +8,7 @@ use dml_spirv::element_wise::MAX_INPUTS;
 
 use super::buffer::{Buffer, Content, Stage};
 use super::node::{Node, Origin, Recorded};
-use super::space::{IterationSpace, Operand};
+use super::space::{IterationSpace, Operand, extent};
 
 /// The computation of an operator, independent of how a device executes it. `schedule` turns a program into a plan.
 #[derive(Clone, Debug)]
@@ -207,12 +207,8 @@ impl Program {
     ) -> Result<(), Error> {
         let Some(buffer) = buffer else { return Ok(()) };
         let size = self.bytes(buffer);
-        let (mut least, mut greatest) = (base, base.saturating_add_unsigned(beyond));
-        for (size, stride) in dimensions {
-            let distance = stride.saturating_mul(i64::from(size) - 1);
-            least = least.saturating_add(distance.min(0));
-            greatest = greatest.saturating_add(distance.max(0));
-        }
+        let (least, greatest) = extent(base, dimensions).into_inner();
+        let greatest = greatest.saturating_add_unsigned(beyond);
         let end = u64::try_from(greatest).map_or(0, |it| width.bytes_of(it + 1));
         match size {
             Some(size) if least >= 0 && end <= size => Ok(()),

@@ -4,6 +4,8 @@
 //! of 0, a slice a base and perhaps a negative stride, a transposed tensor has its strides in another order.
 //! Spaces are coalesced first: most then have one, two or three dimensions.
 
+use std::ops::RangeInclusive;
+
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, QUAD, Value};
@@ -169,6 +171,20 @@ pub(crate) fn bytes_shown(width: ElementWidth, reach: u64) -> u64 {
     const FOUR: u64 = 4;
     let four = width.bytes_of(FOUR).max(FOUR * FOUR);
     width.bytes_of(reach + 1) + four
+}
+
+/// The least and the greatest element of a view from `base` on, with a size and a stride for each dimension.
+pub(crate) fn extent(
+    base: i64,
+    dimensions: impl IntoIterator<Item = (u32, i64)>,
+) -> RangeInclusive<i64> {
+    let (mut least, mut greatest) = (base, base);
+    for (size, stride) in dimensions {
+        let distance = stride.saturating_mul(i64::from(size) - 1);
+        least = least.saturating_add(distance.min(0));
+        greatest = greatest.saturating_add(distance.max(0));
+    }
+    least..=greatest
 }
 
 /// The sizes of a space whose tensors have `sizes`.

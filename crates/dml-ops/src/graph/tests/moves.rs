@@ -79,8 +79,8 @@ fn join(
     )
 }
 
-/// The kernels of a rotary embedding, whose result is appended to `past` rows of each head.
-fn kernels_of_rotary(past: Option<u32>) -> Explanation {
+/// How a rotary embedding is executed, whose result is appended to `past` rows of each head.
+fn explained_rotary(past: Option<u32>) -> Explanation {
     let mut graph = GraphBuilder::new();
     let [x, cos, sin] = [(); 3].map(|()| graph.input());
     let pair = [0, HALF].map(|first| slice(&mut graph, x, first, HALF));
@@ -100,26 +100,26 @@ fn kernels_of_rotary(past: Option<u32>) -> Explanation {
     check(&valid(&graph.finish()), &mut Random::new(&what), &what)
 }
 
-fn dispatches(explanation: &Explanation) -> usize {
+fn steps(explanation: &Explanation) -> usize {
     explanation.parts.iter().map(|part| part.steps).sum()
 }
 
 #[test]
 fn a_rotary_embedding_is_one_dispatch() {
-    let explanation = kernels_of_rotary(None);
-    assert_eq!(dispatches(&explanation), 1, "{explanation}");
+    let explanation = explained_rotary(None);
+    assert_eq!(steps(&explanation), 1, "{explanation}");
 }
 
 #[test]
 fn a_rotated_row_is_written_to_the_cache_that_it_is_appended_to() {
-    let explanation = kernels_of_rotary(Some(5));
-    assert_eq!(dispatches(&explanation), 2, "the rotation, and a copy of the past: {explanation}");
+    let explanation = explained_rotary(Some(5));
+    assert_eq!(steps(&explanation), 2, "the rotation, and a copy of the past: {explanation}");
 }
 
-/// Of quads of elements each Map reads what it would read of a copy; other slices are copied once for all of them.
+/// Each Map reads a slice of whole quads where it is; any other slice is copied once for all Maps.
 #[test]
 fn slices_of_quads_are_read_where_they_are() {
-    for (first, elements, dispatches_of_both) in [(0, 4, 2), (8, 8, 2), (1, 4, 3), (4, 6, 3)] {
+    for (first, elements, steps_of_both) in [(0, 4, 2), (8, 8, 2), (1, 4, 3), (4, 6, 3)] {
         let mut graph = GraphBuilder::new();
         let [x, other] = [(); 2].map(|()| graph.input());
         let part = slice(&mut graph, x, first, elements);
@@ -133,6 +133,6 @@ fn slices_of_quads_are_read_where_they_are() {
         graph.output(product);
         let what = format!("{first} {elements}");
         let explanation = check(&valid(&graph.finish()), &mut Random::new(&what), &what);
-        assert_eq!(dispatches(&explanation), dispatches_of_both, "{what}: {explanation}");
+        assert_eq!(steps(&explanation), steps_of_both, "{what}: {explanation}");
     }
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, estimated_bytes};
 
-use super::copies;
 use super::merge::merged;
 use super::uses::Uses;
 use super::views::{self, Broadcast};
@@ -73,8 +72,7 @@ fn with_reader(
     let result = map.space.output.buffer.filter(|_| map.space.is_plain()).ok_or(None)?;
     let mut readers = uses.readers(result);
     let reader = readers.next().ok_or(None)?;
-    let last = copies::as_map(&uses.get(reader).ok_or(None)?.node);
-    let last = last.as_ref();
+    let last = &uses.get(reader).ok_or(None)?.node;
     space_to_fuse(last).ok_or(None)?;
     if matches!(result, Buffer::Output(_)) {
         return Err(Some("its result is an output of the graph"));

@@ -3,13 +3,13 @@
 
 use dml_spirv::element_wise::{DIMENSIONS, QUAD};
 
-use super::copies::{as_map, copied_space};
+use super::copies::LocalCopy;
 use super::fuse::{origin_of, with_map};
 use super::regions::{Sizes, are_disjoint};
 use super::uses::Uses;
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Binding, Buffer, Computation, Map, Node, Program, Recorded, Stage};
+use crate::ir::{Buffer, Computation, Map, Node, Program, Recorded, Stage};
 
 /// Lets Maps read what a slice copies where it was, however many they are. Rows of a slice are whole quads there, so that
 /// each Map reads them as before.
@@ -31,28 +31,27 @@ fn readers_of_original(
     number: usize,
     target: &Target<'_>,
 ) -> Option<Vec<(usize, Node)>> {
-    let space = copied_space(&uses.get(number)?.node).filter(|space| space.is_plain())?;
-    let [original] = space.inputs.as_slice() else { return None };
-    let (from, to) = (original.buffer?, space.output.buffer?);
-    let is_slice = matches!(to, Buffer::Local(_))
-        && uses.only_writer(to) == Some(number)
-        && program.stage(to) == Stage::Execution
-        && !program.input(from).is_some_and(Binding::is_owned)
-        && has_whole_quads(space);
-    let map = Map { space: space.clone(), computation: Computation::copy() };
+    let LocalCopy { space, from, to } = LocalCopy::made_by(number, program, uses)
+        .filter(|copy| copy.space.is_plain() && has_whole_quads(copy.space))?;
+    let as_map =
+        |space: &IterationSpace| Map { space: space.clone(), computation: Computation::copy() };
+    let copy = as_map(space);
     let with_copy = |reader: usize| {
-        let node = &uses.get(reader)?.node;
         let is_original = reader > number && !uses.is_written_within(from, number + 1..=reader);
-        let is_map = matches!(node, Node::Map(_) | Node::Move(_));
-        let read = with_map(&map, &as_map(node), uses, target).ok();
-        let read = read.filter(|_| is_map && is_original)?;
-        // A copy of a copy may still be a transfer.
-        match (node, read) {
-            (Node::Move(_), Node::Map(copy)) => Some((reader, Node::Move(copy.space))),
-            (_, node) => Some((reader, node)),
-        }
+        let node = Some(&uses.get(reader)?.node).filter(|_| is_original)?;
+        let with_copy = |node: &Node| with_map(&copy, node, uses, target).ok();
+        let node = match node {
+            Node::Map(_) => with_copy(node)?,
+            // A copy of a copy may still be a transfer.
+            Node::Move(space) => match with_copy(&Node::Map(as_map(space)))? {
+                Node::Map(Map { space, .. }) => Node::Move(space),
+                other => other,
+            },
+            _ => return None,
+        };
+        Some((reader, node))
     };
-    if is_slice { uses.readers(to).map(with_copy).collect() } else { None }
+    uses.readers(to).map(with_copy).collect()
 }
 
 /// Whether rows are whole quads, which begin where those of words of several elements do, too.
@@ -69,7 +68,7 @@ fn has_whole_quads(space: &IterationSpace) -> bool {
     space.inputs.iter().chain([&space.output]).all(is_of_quads)
 }
 
-/// Lets Maps that write a buffer in parts write to where its only reader copies it: new rows of a cache.
+/// Lets Maps that write a buffer, one or several in parts, write to where its only reader copies it: new rows of a cache.
 pub(super) fn write_destinations(program: &Program, uses: &mut Uses) {
     for number in uses.numbers() {
         let Some(writers) = writers_of_destination(program, uses, number) else { continue };

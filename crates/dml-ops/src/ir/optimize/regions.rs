@@ -1,11 +1,11 @@
-//! Which elements of a buffer a view has, as a box: an element's number is written in mixed radix, with a digit for each
-//! stride, and the view has all elements whose digits are in ranges.
+//! Whether two views of a buffer are disjoint: as ranges of elements, or as boxes. An element's number in mixed radix has a
+//! digit for each stride, and a view has all elements whose digits are in ranges.
 
 use std::ops::RangeInclusive;
 
 use dml_spirv::element_wise::DIMENSIONS;
 
-use crate::ir::space::Operand;
+use crate::ir::space::{Operand, extent};
 
 /// The sizes of a space.
 pub(super) type Sizes = [u32; DIMENSIONS];
@@ -54,14 +54,18 @@ fn used<'a>(view: &'a Operand, sizes: &'a Sizes) -> impl Iterator<Item = (u32, i
 /// Whether two views of one buffer certainly have no element in common.
 pub(super) fn are_disjoint(one: (&Operand, &Sizes), other: (&Operand, &Sizes)) -> bool {
     let is_plain = one.0.is_plain() && other.0.is_plain() && one.0.width == other.0.width;
-    let ranges = || {
+    let [whole, whole_other] =
+        [one, other].map(|(view, sizes)| extent(view.base, used(view, sizes)));
+    let boxes_are_apart = || {
         let radix = Radix::of([one, other])?;
-        Some((radix.ranges(one.0, one.1)?, radix.ranges(other.0, other.1)?))
+        let ranges = radix.ranges(one.0, one.1)?.into_iter().zip(radix.ranges(other.0, other.1)?);
+        Some(ranges.into_iter().any(|(one, other)| are_apart(&one, &other)))
     };
-    let are_apart = |(one, other): (&RangeInclusive<i64>, &RangeInclusive<i64>)| {
-        one.end() < other.start() || other.end() < one.start()
-    };
-    is_plain && ranges().is_some_and(|(one, other)| one.iter().zip(&other).any(are_apart))
+    is_plain && (are_apart(&whole, &whole_other) || boxes_are_apart().unwrap_or(false))
+}
+
+fn are_apart(one: &RangeInclusive<i64>, other: &RangeInclusive<i64>) -> bool {
+    one.end() < other.start() || other.end() < one.start()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(super) fn merge(program: &Program, uses: &mut Uses) -> Vec<usize> {
     let mut dropped = vec![];
     for number in uses.numbers() {
         let Some(definition) = Definition::that_ends_with(number, program, uses) else { continue };
-        let of_same_inputs = known.entry(definition.reads(uses)).or_default();
+        let of_same_inputs = known.entry(definition.reads(uses).collect()).or_default();
         let Some(first) = of_same_inputs.iter().find(|it| it.is_equal(&definition, program, uses))
         else {
             of_same_inputs.push(definition);
@@ -67,10 +67,9 @@ impl Definition {
             );
             may_be_shared && recorded.node.writes()[..] == [buffer]
         };
-        let stays = |read: &Buffer| uses.writers(*read).all(|writer| writer < first);
-        let is_shared = is_whole
-            && definition.nodes(uses).all(is_plain)
-            && definition.reads(uses).iter().all(stays);
+        let stays = |read: Buffer| uses.writers(read).all(|writer| writer < first);
+        let is_shared =
+            is_whole && definition.nodes(uses).all(is_plain) && definition.reads(uses).all(stays);
         is_shared.then_some(definition)
     }
 
@@ -78,8 +77,8 @@ impl Definition {
         self.writers.iter().filter_map(|writer| uses.get(*writer))
     }
 
-    fn reads(&self, uses: &Uses) -> Vec<Buffer> {
-        self.nodes(uses).flat_map(|it| it.node.reads()).collect()
+    fn reads<'a>(&'a self, uses: &'a Uses) -> impl Iterator<Item = Buffer> + 'a {
+        self.nodes(uses).flat_map(|it| it.node.reads())
     }
 
     /// Whether both compute the same value, and store it in the same way.
