@@ -1,4 +1,4 @@
-//! Malicious files, under limits of the operating system: four seconds of processor time, for a program that is not
+//! Malicious files, under limits of the operating system: a second of processor time, or four for a program that is not
 //! optimized, and half a gibibyte of address space. Each is refused with one line.
 // macOS has no limit of address space.
 #![cfg(target_os = "linux")]
@@ -18,11 +18,14 @@ use hostile::HostileFile;
 /// Kibibytes. The rest of the command's own needs is a few mebibytes.
 const MEMORY: u64 = 512 << 10;
 
+/// Seconds of processor time.
+const TIME: u64 = if cfg!(debug_assertions) { 4 } else { 1 };
+
 /// Runs `dml inspect` and `dml run`, which refuse the file before there is a device.
 #[track_caller]
 fn refused(path: &Path, message: &str) {
     for command in ["inspect", "run"] {
-        let script = format!("ulimit -t 4; ulimit -v {MEMORY}; exec \"$@\"");
+        let script = format!("ulimit -t {TIME}; ulimit -v {MEMORY}; exec \"$@\"");
         let mut limited = Command::new("sh");
         limited.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_dml"), command]).arg(path);
         let output = limited.env("VK_DRIVER_FILES", "none").output().unwrap();

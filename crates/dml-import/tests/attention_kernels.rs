@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::cached::Writer;
+use common::cached::{Writer, int32, numbers};
 use common::f32s;
 use common::llama::Llama;
 use common::onnx::{Message, float, node};
@@ -123,10 +123,7 @@ fn attention_over_caches_is_one_dispatch_with_soft_caps_and_sinks() {
 fn attention_of_onnx_is_one_dispatch_with_a_soft_cap() {
     for (queries, keys) in [(2, 50), (40, 40), (130, 200)] {
         for scores in SCORES.into_iter().filter(|it| !it.has_sinks) {
-            let numbers = |steps: u64| {
-                let count = usize::try_from(4 * steps * 32).unwrap();
-                f32s(&[1, 4, steps, 32], &vec![0.5; count])
-            };
+            let numbers = |steps: u64| numbers(&[1, 4, steps, 32], 0);
             let given = Inputs::new()
                 .with_tensor("q", numbers(queries))
                 .with_tensor("k", numbers(keys))
@@ -153,18 +150,8 @@ fn a_layer_of_a_decoder_adds_few_dispatches() {
 
 #[test]
 fn rotary_embeddings_of_queries_and_keys_are_a_dispatch_each() {
-    let numbers = |shape: &[u64]| {
-        let count = shape.iter().product::<u64>();
-        f32s(shape, &vec![0.5; usize::try_from(count).unwrap()])
-    };
-    // The places of the token, from the models' own inputs.
-    let step = Writer::GroupQueryAttention.step(1, 9);
-    let places = step.iter().filter(|(name, _)| ["lasts", "total"].contains(name));
-    let mut given = Inputs::new();
-    for (name, input) in places {
-        let Input::Tensor(tensor) = input else { panic!("{name}") };
-        given = given.with_tensor(name, tensor.clone());
-    }
+    let given =
+        Inputs::new().with_tensor("lasts", int32(&[1], 8)).with_tensor("total", int32(&[], 9));
     let tensors: [(&str, &[u64]); 7] = [
         ("q", &[1, 1, 64]),
         ("k", &[1, 1, 32]),
@@ -175,7 +162,7 @@ fn rotary_embeddings_of_queries_and_keys_are_a_dispatch_each() {
         ("sin", &[16, 8]),
     ];
     let given =
-        tensors.iter().fold(given, |it, (name, shape)| it.with_tensor(*name, numbers(shape)));
+        tensors.iter().fold(given, |it, (name, shape)| it.with_tensor(*name, numbers(shape, 0)));
     let of_node = |rotary| {
         let inputs = ["q", "k", "v", "past_k", "past_v", "lasts", "total", "cos", "sin"];
         let heads = [("num_heads", 4), ("kv_num_heads", 2), ("do_rotary", rotary)];

@@ -110,12 +110,12 @@ impl Writer {
     }
 }
 
-fn int32(shape: &[u64], number: i64) -> Tensor {
+pub(crate) fn int32(shape: &[u64], number: i64) -> Tensor {
     let bytes = i32::try_from(number).unwrap().to_le_bytes().to_vec();
     Tensor::new(ElementType::Dml(dml::DataType::Int32), shape, bytes).unwrap()
 }
 
-fn numbers(shape: &[u64], seed: u8) -> Tensor {
+pub(crate) fn numbers(shape: &[u64], seed: u8) -> Tensor {
     let count: u64 = shape.iter().product();
     let number = |it: u64| f32::from(u8::try_from((it * 7 + u64::from(seed)) % 23).unwrap()) / 8.0;
     f32s(shape, &(0..count).map(number).collect::<Vec<f32>>())
