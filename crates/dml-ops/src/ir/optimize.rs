@@ -65,6 +65,7 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
     // A node of the graph is executed if any of its nodes is left.
     let left: FxHashSet<usize> =
         program.nodes.iter().flat_map(|node| node.origin.sources.iter().copied()).collect();
+    report.not_fused.retain(|(node, _)| left.contains(node));
     for not_executed in [&mut report.folded, &mut report.repeated] {
         not_executed.retain(|it| !left.contains(it));
         not_executed.sort_unstable();

@@ -24,6 +24,8 @@ fn read_twice(graph: &mut GraphBuilder, values: &[GraphValue], others: [GraphVal
 /// The numbers of executed parts, and the labels of nodes that an earlier one makes needless.
 fn parts_and_repeated(graph: &ValidatedGraph, what: &str) -> (usize, Vec<String>) {
     let explanation = check(graph, &mut Random::new(what), what);
+    let is_repeated = |node: &String| explanation.repeated.contains(node);
+    assert!(!explanation.not_fused.iter().any(|it| is_repeated(&it.node)), "{explanation}");
     (explanation.parts.len(), explanation.repeated)
 }
 
