@@ -1542,6 +1542,24 @@ pub static PRODUCT_FEW_WHOLE_I32: Source = Source {
     },
 };
 
+/// Sums of products of rows of floats with a factor in common, four rows to an invocation.
+pub static PRODUCT_ROWS_F32: Source = Source {
+    name: "product_rows_f32",
+    spirv: include_bytes!("../compiled/product_rows_f32.spv"),
+    relocations: include_bytes!("../compiled/product_rows_f32.ids"),
+    interface: Interface {
+        push_fields: &[
+            PushField { name: "base_words", offset: 0, size: 32, members: &[] },
+            PushField::word("first_group", 32),
+            PushField::word("count", 36),
+        ],
+        uniform_binding: Some(8),
+        specialization_constants: &[
+            SpecializationConstant { id: 0, name: "LOCAL_SIZE", default: 64 },
+        ],
+    },
+};
+
 /// Sums of dot products of four integers of 8 bits, 128 rows and columns to a work group.
 pub static PRODUCT_TILES_128_BYTES: Source = Source {
     name: "product_tiles_128_bytes",
@@ -2627,6 +2645,7 @@ pub static LINKED: &[&Source] = &[
     &PRODUCT_FEW_I32,
     &PRODUCT_FEW_WHOLE_F32,
     &PRODUCT_FEW_WHOLE_I32,
+    &PRODUCT_ROWS_F32,
     &PRODUCT_TILES_128_BYTES,
     &PRODUCT_TILES_128_F16,
     &PRODUCT_TILES_128_F32,

@@ -149,6 +149,12 @@ fn every_kernel() -> BTreeMap<String, Link> {
             });
         }
     }
+    for width in [ElementWidth::B4, ElementWidth::B8, ElementWidth::B16, ElementWidth::B32] {
+        let kernel = rows::products_of_integers(width);
+        insert(&mut all, format!("products of integers {width:?}"), move |types| {
+            kernel.spirv(types)
+        });
+    }
     for form in [Form::OneBlock, Form::Group] {
         let states = rows::reduce(&ROUNDED_SUM_F32, AccessPattern::Whole, 1);
         let kernel = Reduce { elements: Elements::States, form, ..states };

@@ -161,9 +161,14 @@ fn every_function_in_the_place_of_another_is_found() {
 }
 
 /// Functions that the host cannot distinguish from others: subnormal numbers are added like integers, and
-/// only some devices flush them to zero.
-const SAME_ON_THE_HOST: [(&str, &str); 4] =
-    [("add", "joined"), ("sum_of_both", "joined"), ("as_operand", "same"), ("same", "as_operand")];
+/// only some devices flush them to zero; and small integers are dequantized by a shorter way to the same number.
+const SAME_ON_THE_HOST: [(&str, &str); 5] = [
+    ("add", "joined"),
+    ("sum_of_both", "joined"),
+    ("as_operand", "same"),
+    ("same", "as_operand"),
+    ("dequantize_i32", "dequantize_small"),
+];
 
 fn function_names(kernel: &KernelModule) -> BTreeSet<String> {
     let steps = ElementWise::of(kernel).map(|(it, _)| it.program.steps).unwrap_or_default();

@@ -39,7 +39,8 @@ fn product(integer: DataType, [depth, columns, block]: [u32; 3]) -> GraphDesc {
 #[test]
 fn integers_with_a_scale_for_each_block_are_multiplied_as_they_are_stored() {
     let integers = [DataType::Uint4, DataType::Int4, DataType::Uint8, DataType::Int8];
-    let sizes = [[96, 5, 32], [80, 3, 16], [130, 4, 130], [1024, 6, 128], [4096, 2, 32]];
+    // Rows that neighbours share a factor with, and such that are too few, or not multiples of sixteen elements.
+    let sizes = [[96, 5, 32], [80, 3, 16], [144, 7, 16], [88, 4, 8], [130, 4, 130], [1024, 6, 128]];
     let all = integers.into_iter().flat_map(|integer| sizes.map(|sizes| (integer, sizes)));
     check(all.map(|(integer, sizes)| (format!("{integer:?} {sizes:?}"), product(integer, sizes))));
 }
@@ -83,7 +84,7 @@ fn what_is_added_to_a_product_is_added_by_its_kernel() {
     use MatrixTransform::{None, Transpose};
     let mut graphs = vec![];
     for data_type in [DataType::Float32, DataType::Float16] {
-        for sizes in [[64, 8], [130, 5], [300, 12], [9000, 3]] {
+        for sizes in [[64, 8], [130, 5], [300, 12], [400, 7], [9000, 3], [9008, 6]] {
             for trans_b in [None, Transpose] {
                 let name = format!("{data_type:?} {sizes:?} {trans_b:?}");
                 let [depth, columns] = sizes;

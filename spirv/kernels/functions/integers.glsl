@@ -323,6 +323,11 @@ uvec4 dequantize_i32(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
     return dequantize_u32(a ^ 0x80000000u, scale, zero_point ^ 0x80000000u);
 }
 
+// Of integers whose difference a float has exactly, as those of 16 bits do.
+uvec4 dequantize_small(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
+    return floatBitsToUint(vec4(ivec4(a - zero_point)) * uintBitsToFloat(scale));
+}
+
 // start + a * delta.
 uvec4 sequence(const uvec4 a, const uint start, const uint delta) {
     return start + a * delta;

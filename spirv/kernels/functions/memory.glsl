@@ -194,6 +194,33 @@ uvec4 load_quad(const uint e) {
 #endif
 #endif
 
+#if ELEMENT_BITS < 32
+
+// The words of sixteen elements or, of 16 bits, eight, which begin at a multiple of as many.
+uvec4 load_packed(const uint e) {
+#if ELEMENT_BITS == 4
+    return linked_read2(e >> 4).xyxy;
+#else
+    return linked_read4(e / (4u * PER_WORD));
+#endif
+}
+
+// A quad of them.
+uvec4 unpacked(const uvec4 words, const uint quad) {
+    const bool is_even = (quad & 1u) == 0u;
+#if ELEMENT_BITS == 4
+    return uvec4(quad < 2u ? words.x : words.y) >> (is_even ? 0u : 16u) + uvec4(0u, 4u, 8u, 12u) & MASK;
+#elif ELEMENT_BITS == 8
+    const uvec2 pair = quad < 2u ? words.xy : words.zw;
+    return uvec4(is_even ? pair.x : pair.y) >> uvec4(0u, 8u, 16u, 24u) & MASK;
+#else
+    const uvec2 pair = is_even ? words.xy : words.zw;
+    return uvec4(pair.x & MASK, pair.x >> 16, pair.y & MASK, pair.y >> 16);
+#endif
+}
+
+#endif
+
 uvec4 load_single(const uint e, const uint stride, const uint n, const uint part) {
     return uvec4(load_element(e));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::program::{AccessPattern, ElementFormula, KernelOperand, MAX_INPUTS, Value};
+use super::program::{AccessPattern, ElementFormula, KernelOperand, MAX_INPUTS, OUTPUT, Value};
 use super::{ElementWise, Second};
 use crate::functions::{Function, Shape};
 use crate::link::{Argument, Call, Callee};
@@ -40,7 +40,7 @@ pub struct Quads {
 }
 
 impl Quads {
-    fn is_in_every_row(self, input: u32) -> bool {
+    fn is_in_every_row(self, input: usize) -> bool {
         self.in_every_row >> input & 1 != 0
     }
 }
@@ -83,6 +83,10 @@ impl<'a> Calls<'a> {
             quads: Quads::default(),
             made: Vec::new(),
         }
+    }
+
+    pub(super) fn inputs(&self) -> &'a [KernelOperand] {
+        self.inputs
     }
 
     /// These calls, for rows of such `quads`.
@@ -142,17 +146,27 @@ impl<'a> Calls<'a> {
 
     /// The arguments that locate a quad in an operand: its first element, the stride, the number of elements,
     /// and the displacement of a displaced operand.
-    fn place(&mut self, number: u32, access: AccessPattern) -> Vec<Argument> {
-        let operand = Argument::Literal(number);
+    fn place(&mut self, number: usize, access: AccessPattern) -> Vec<Argument> {
+        self.place_at(number, access, COORDINATE[2])
+    }
+
+    /// As [`Self::place`], of the quad that begins at `x` of the row.
+    pub(super) fn place_at(
+        &mut self,
+        number: usize,
+        access: AccessPattern,
+        mut x: Argument,
+    ) -> Vec<Argument> {
+        let operand = Argument::Literal(u32::try_from(number).expect("at most seven"));
         let are_neighbours = matches!(access, AccessPattern::Whole | AccessPattern::Moved(_));
-        let [low, high, mut x] = COORDINATE;
+        let [low, high, _] = COORDINATE;
         if let AccessPattern::Repeated(shift) = access {
             x = self.call(Callee::Exported("block_of"), vec![x, Argument::Literal(shift)]);
         }
         let (name, arguments) = match are_neighbours {
             _ if self.quads.is_in_every_row(number) => ("element_of_every_row", vec![operand, x]),
-            true => (PLACES[number as usize][1], vec![low, high, x]),
-            false => (PLACES[number as usize][0], vec![low, high, x]),
+            true => (PLACES[number][1], vec![low, high, x]),
+            false => (PLACES[number][0], vec![low, high, x]),
         };
         let element = self.call(Callee::Exported(name), arguments);
         let stride = match are_neighbours {
@@ -161,15 +175,14 @@ impl<'a> Calls<'a> {
         };
         let displacement = access.displacement().map(|by| self.value(by)).unwrap_or_default();
         // The output keeps its count, or lavapipe (Mesa 22.3) compiles kernels anew: functions/memory.glsl.
-        let is_read = number != super::OUTPUT_BINDING;
+        let is_read = number != OUTPUT;
         let count = if self.quads.are_whole && is_read { WHOLE } else { COUNT };
         [&[element, stride, count], displacement.as_slice()].concat()
     }
 
-    fn load(&mut self, input: usize) -> Registers {
+    pub(super) fn load(&mut self, input: usize) -> Registers {
         let KernelOperand { width, access } = self.inputs[input];
-        let number = u32::try_from(input).expect("fewer than eight");
-        let place = self.place(number, access);
+        let place = self.place(input, access);
         let name = match access {
             AccessPattern::Index => {
                 return vec![self.call(Callee::Exported("numbers"), place[..2].to_vec())];
@@ -180,16 +193,22 @@ impl<'a> Calls<'a> {
             AccessPattern::Displaced(_) => "load_displaced",
             AccessPattern::Moved(_) => "load_moved",
         };
+        let callee = self.memory_function(input, name);
+        self.for_parts(width, |calls, part| {
+            calls.call(callee.clone(), [place.as_slice(), &[part]].concat())
+        })
+    }
+
+    /// A function of the library for memory that reads an input.
+    pub(super) fn memory_function(&self, input: usize, name: &'static str) -> Callee {
+        let width = self.inputs[input].width;
         let by_element = match width {
             ElementWidth::B8 => READS_OF_ELEMENTS[input][0],
             _ => READS_OF_ELEMENTS[input][1],
         };
         let by_element = ("read_element", Callee::Exported(by_element));
         let imports = READS[input].iter().cloned().chain([by_element]).collect();
-        let callee = Callee::Function { library: self.types.memory(width), name, imports };
-        self.for_parts(width, |calls, part| {
-            calls.call(callee.clone(), [place.as_slice(), &[part]].concat())
-        })
+        Callee::Function { library: self.types.memory(width), name, imports }
     }
 
     /// Stores the quad of the output.
@@ -199,7 +218,7 @@ impl<'a> Calls<'a> {
             AccessPattern::Displaced(_) => "store_displaced",
             _ => "store_ragged",
         };
-        let place = self.place(super::OUTPUT_BINDING, output.access);
+        let place = self.place(OUTPUT, output.access);
         self.store_at(name, output.width, &place, value);
     }
 
@@ -219,7 +238,7 @@ impl<'a> Calls<'a> {
     fn store_second(&mut self, output: KernelOperand, second: Second) {
         debug_assert!(output.access.displacement().is_none(), "second results follow the first");
         let distance = self.parameter(second.distance);
-        let place = self.place(super::OUTPUT_BINDING, output.access);
+        let place = self.place(OUTPUT, output.access);
         let value = self.value(second.value);
         let place = [place.as_slice(), &[distance]].concat();
         self.store_at("store_after", output.width, &place, &value);

@@ -3,6 +3,7 @@
 mod calls;
 mod formula;
 mod host;
+mod lanes;
 mod memory;
 mod module;
 mod program;
@@ -20,6 +21,7 @@ use crate::kernels;
 use crate::link;
 
 pub(crate) use calls::{COUNT, Calls, Registers};
+pub(crate) use lanes::{can_read, inputs_of};
 pub(crate) use memory::{KernelOperands, low_word};
 pub(crate) use module::{LinkedKernel, LinkedKernels, operands, touch};
 pub(crate) use row::Row;

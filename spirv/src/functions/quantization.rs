@@ -19,6 +19,10 @@ functions! {
     DEQUANTIZE_U32 = INTEGERS.dequantize_u32(3) Alike |a| {
         dequantized(a[0].cast_signed() - a[2].cast_signed(), a[1])
     };
+    /// As [`DEQUANTIZE_I32`] and [`DEQUANTIZE_U32`], for integers of up to 16 bits: a float has their difference exactly.
+    DEQUANTIZE_SMALL = INTEGERS.dequantize_small(3) Alike |a| {
+        dequantized(i64::from(i32(a[0]).wrapping_sub(i32(a[2]))), a[1])
+    };
     /// The first element, a byte, with one half replaced by the last 4 bits of the second: the low half if the
     /// parameter is 1, the high half if it is 16.
     WITH_HALF_BYTE = INTEGERS.with_half_byte(2; 1) Alike |a| {

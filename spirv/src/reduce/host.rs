@@ -2,7 +2,7 @@
 
 use dml_core::host::{HostDispatch, HostError};
 
-use super::{COLUMNS, Form, Joined, Reduce};
+use super::{COLUMNS, Form, Joined, NEIGHBOURS, Reduce};
 use crate::element_wise::{Formula, KernelOperands, PushConstants, QUAD, Row, Source, low_word};
 use crate::twins::dispatch::{for_each_group_below, for_each_index};
 
@@ -23,6 +23,20 @@ pub(super) fn run(kernel: &Reduce, dispatch: &mut HostDispatch<'_>) -> Result<()
             let first = index % of_a_row * COLUMNS;
             let mut quads = (first..space.last_size().min(first + COLUMNS)).step_by(QUAD as usize);
             quads.try_for_each(|first| reduction.write_columns(&mut row, first))
+        });
+    }
+    if matches!(kernel.form, Form::CommonFactor { .. }) {
+        let rows = space.last_size();
+        let of_neighbours = Form::invocations_of_neighbours(rows);
+        return for_each_index(dispatch, push.first_group, push.count, |dispatch, index| {
+            let coordinate = space.outer_coordinate(index / of_neighbours);
+            let mut row = Row::at(&operands, dispatch, coordinate);
+            let first = index % of_neighbours * NEIGHBOURS;
+            (first..rows.min(first + NEIGHBOURS)).try_for_each(|neighbour| {
+                row.coordinate[LAST_OUTER] = neighbour;
+                let result = reduction.result(&mut row)?;
+                row.store(row.place(0), result)
+            })
         });
     }
     if kernel.form == Form::ColumnGroups {

@@ -59,9 +59,12 @@ static LINKED: LinkedKernels<(Reduce, NativeTypes)> = LinkedKernels::new();
 
 /// Elements in a block of a row: [`Elements::Values`] and [`Elements::States`].
 const BLOCK_LENGTH: u32 = 128;
-const LANES: u32 = 16;
+/// Lanes of a block.
+pub const LANES: u32 = 16;
 /// Columns that one invocation computes.
 const COLUMNS: u32 = 8;
+/// The number of rows with a factor in common that one invocation computes.
+pub const NEIGHBOURS: u32 = 4;
 /// The largest number of quads of columns that a work group has, unless they are short.
 const QUADS_OF_COLUMNS: u32 = 16;
 /// Invocations of a work group, which several rows may share.
@@ -79,6 +82,13 @@ pub enum Form {
     /// [`Record::words_of_columns`](crate::element_wise::Record). Only where [`Reduce::multiplies_columns`]; no row has
     /// more than [`MOST_BLOCKS`].
     Columns,
+    /// One invocation for up to four rows, which are next to each other in the last outer dimension and have this argument of
+    /// their products in common: [`Reduce::common_factor`]. The record is that of
+    /// [`Record::words_beside_last`](crate::element_wise::Record); no row has more than [`MOST_BLOCKS`].
+    CommonFactor {
+        /// The argument's number, 0 or 1.
+        argument: usize,
+    },
     /// Four invocations of a work group for each block; no row has more than [`MOST_BLOCKS`].
     Group,
     /// Rows are columns: the last dimension goes from a column to the next, and the last outer one along the rows. A work
@@ -101,6 +111,11 @@ impl Form {
         columns.div_ceil(COLUMNS)
     }
 
+    /// The number of invocations for so many neighbours of [`Self::CommonFactor`].
+    pub fn invocations_of_neighbours(rows: u32) -> u32 {
+        rows.div_ceil(NEIGHBOURS)
+    }
+
     /// The number of work groups for so many columns, of so many blocks each, of [`Self::ColumnGroups`].
     pub fn groups_of_columns(columns: u32, blocks: u32) -> u32 {
         columns.div_ceil(Self::columns_of_a_group(columns, blocks))
@@ -116,7 +131,7 @@ impl Form {
     /// rows.
     pub fn rows_of_a_group(self, blocks: u32) -> Option<u32> {
         match self {
-            Self::Blocks | Self::OneBlock | Self::Columns => None,
+            Self::Blocks | Self::OneBlock | Self::Columns | Self::CommonFactor { .. } => None,
             Self::Group => Some(GROUP_SIZE / (4 * blocks.next_power_of_two())),
             Self::Long | Self::ColumnGroups | Self::Segments => Some(1),
         }
@@ -206,7 +221,9 @@ impl Reduce {
             Form::OneBlock => &ONE_BLOCK,
             Form::Group => &GROUPS,
             Form::ColumnGroups => return COLUMN_GROUPS,
-            Form::Columns => unreachable!("it has skeletons of its own"),
+            Form::Columns | Form::CommonFactor { .. } => {
+                unreachable!("they have skeletons of their own")
+            }
             Form::Long | Form::Segments => unreachable!("only kernels for row groups have it"),
         };
         least(skeletons, self.outer_dimensions)

@@ -1,18 +1,21 @@
-//! Sums of 32-bit words in which an invocation has whole rows. Their kernels, `kernels/sum_rows.comp` and
-//! `kernels/product_columns.comp`, do the additions themselves. The elements' program is linked to the
-//! first, and is the product in the second.
+//! Sums of 32-bit words in which an invocation has whole rows. Their kernels, `kernels/sum_rows.comp`,
+//! `kernels/product_rows.comp` and `kernels/product_columns.comp`, do the additions themselves. The elements'
+//! program is linked to the first, those of two factors to the second, and it is the product in the third.
 
 use super::{Elements, Form, ROUNDED_SUM_F32, Reduce, SUM_I32};
 use crate::element_wise::{
-    AccessPattern, COUNT, Calls, DIMENSIONS, FunctionCall, KernelOperand, Value,
+    AccessPattern, COUNT, Calls, DIMENSIONS, FunctionCall, KernelOperand, Value, can_read,
+    inputs_of,
 };
 use crate::functions as f;
 use crate::kernels;
-use crate::link::{Argument, Body, Callee, Source};
+use crate::link::{Argument, Body, Call, Callee, Source};
 use crate::{ElementWidth, NativeTypes};
 
 use super::joining::STATE_AT;
 
+/// Where a function for a factor has its quads among its parameters.
+const QUADS_AT: usize = 3;
 /// Outer dimensions of the skeletons.
 const OUTER_DIMENSIONS: usize = DIMENSIONS - 1;
 
@@ -32,6 +35,23 @@ impl Reduce {
             && self.quads.are_whole
     }
 
+    /// The form [`Form::CommonFactor`] of this kernel; `None` where that is not possible. `is_common` tells which
+    /// inputs neighbouring rows have in common. Rows are multiples of sixteen elements, and those of
+    /// [`AccessPattern::Whole`] inputs begin at such.
+    pub fn common_factor(&self, is_common: impl Fn(usize) -> bool) -> Option<Form> {
+        let product = self.program.steps.last()?;
+        let factor = product
+            .arguments
+            .iter()
+            .position(|factor| inputs_of(&self.program, *factor).into_iter().all(&is_common))?;
+        let is_possible = *self.reducer == ROUNDED_SUM_F32
+            && self.adds_words()
+            && self.quads.are_whole
+            && *product.function == f::MULTIPLY_F32
+            && self.elements_of_rows().iter().all(can_read);
+        is_possible.then_some(Form::CommonFactor { argument: factor })
+    }
+
     /// Whether 32-bit words are added: floats with each addition rounded, or integers that are computed
     /// from several inputs.
     pub fn adds_words(&self) -> bool {
@@ -47,6 +67,7 @@ impl Reduce {
         let source = match self.form {
             Form::Columns if is_integer => &kernels::PRODUCT_COLUMNS_I32,
             Form::Columns => &kernels::PRODUCT_COLUMNS_F32,
+            Form::CommonFactor { .. } => &kernels::PRODUCT_ROWS_F32,
             Form::Blocks | Form::OneBlock if !self.adds_words() => return None,
             Form::Blocks | Form::OneBlock if is_integer => &kernels::SUM_ROWS_I32,
             Form::Blocks | Form::OneBlock => &kernels::SUM_ROWS_F32,
@@ -55,11 +76,17 @@ impl Reduce {
         Some((OUTER_DIMENSIONS, source))
     }
 
-    /// The bodies for [`Self::skeleton_of_sums`]: one that computes a quad, and one that writes the result.
+    /// The bodies for [`Self::skeleton_of_sums`]: those that compute a quad or the factors of all lanes, and one that writes the
+    /// result.
     pub(super) fn bodies_of_sums(&self, types: NativeTypes) -> Vec<Body> {
         let row = ("row", self.row(types));
-        if self.form == Form::Columns {
-            return vec![row];
+        match self.form {
+            Form::Columns => return vec![row],
+            Form::CommonFactor { argument } => {
+                let [common, own] = [argument, 1 - argument].map(|it| self.factor(it, types));
+                return vec![("common", common), ("own", own), row];
+            }
+            _ => {}
         }
         let mut calls = Calls::new(self.elements_of_rows(), types).of(self.quads);
         let element = calls.run(&self.program)[0];
@@ -70,5 +97,15 @@ impl Reduce {
         };
         calls.call(Callee::Exported(name), arguments);
         vec![("quad", calls.made), row]
+    }
+    /// Computes a factor of the elements of all lanes, an argument of the product.
+    fn factor(&self, argument: usize, types: NativeTypes) -> Vec<Call> {
+        let product = self.program.steps.last().expect("a product");
+        let mut calls = Calls::new(self.elements_of_rows(), types).of(self.quads);
+        let lanes = calls.lanes(&self.program, product.arguments[argument]);
+        for (quad, at) in lanes.into_iter().zip(QUADS_AT..) {
+            calls.call(Callee::Exported("replace"), vec![Argument::Parameter(at), quad[0]]);
+        }
+        calls.made
     }
 }

@@ -135,7 +135,7 @@ impl Rows {
             Form::Group => GROUPS,
             Form::Long => LONG,
             Form::Segments => SEGMENTS,
-            Form::Columns | Form::ColumnGroups => {
+            Form::Columns | Form::CommonFactor { .. } | Form::ColumnGroups => {
                 unreachable!("only kernels of one Reduce have it")
             }
         };

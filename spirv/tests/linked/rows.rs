@@ -7,7 +7,8 @@ use dml_spirv::element_wise::{
 };
 use dml_spirv::functions;
 use dml_spirv::reduce::{
-    Elements, Form, GREATEST_F32, Reduce, Reducer, SEGMENT, SUM_F32, SUM_I32, SUM_STATE_F32,
+    Elements, Form, GREATEST_F32, ROUNDED_SUM_F32, Reduce, Reducer, SEGMENT, SUM_F32, SUM_I32,
+    SUM_STATE_F32,
 };
 use dml_spirv::rows::{Action, Destination, Phase, Rows};
 
@@ -55,6 +56,28 @@ pub(crate) fn products(reducer: &'static Reducer, form: Form) -> Reduce {
     Reduce { form, ..kernel }
 }
 
+/// A kernel that adds up the products of integers of so many bits, which have a zero point and a scale for each 32, and a row
+/// that several of such rows have in common.
+pub(crate) fn products_of_integers(width: ElementWidth) -> Reduce {
+    let mut program = ElementFormula::default();
+    let [row, number, scale, zero_point] = [0, 1, 2, 3].map(Value::Input);
+    let number = program.apply(&functions::DEQUANTIZE_SMALL, vec![number, scale, zero_point]);
+    program.apply(&functions::MULTIPLY_F32, vec![number, row]);
+    let kernel = reduce(&ROUNDED_SUM_F32, AccessPattern::Whole, 1);
+    let operand = |width, access| KernelOperand { width, access };
+    let blocks = AccessPattern::Repeated(5);
+    let inputs = vec![
+        operand(ElementWidth::B32, AccessPattern::Whole),
+        operand(width, AccessPattern::Whole),
+        operand(ElementWidth::B32, blocks),
+        operand(width, blocks),
+    ];
+    let kernel = Reduce { program, inputs, ..kernel };
+    let form = kernel.common_factor(|input| input == 0).expect("a common factor");
+    assert_eq!(form, Form::CommonFactor { argument: 1 });
+    Reduce { form, ..kernel }
+}
+
 /// A kernel for rows, whose inputs are rows of whole quads, and after these single elements.
 fn rows(form: Form, phases: Vec<Phase>, inputs: [usize; 2]) -> Rows {
     let operand = |access| KernelOperand { width: ElementWidth::B32, access };
@@ -75,7 +98,7 @@ pub(crate) fn softmax(form: Form) -> Rows {
     let (keep, kept) = match form {
         Form::Group => (Action::Keep, Source::Kept),
         Form::Blocks | Form::OneBlock | Form::Long => (Action::Write, Source::Operand(1)),
-        Form::Columns | Form::ColumnGroups | Form::Segments => {
+        Form::Columns | Form::CommonFactor { .. } | Form::ColumnGroups | Form::Segments => {
             unreachable!("no whole group of rows has it")
         }
     };

@@ -167,6 +167,19 @@ impl<'a> Piece<'a> {
             .collect()
     }
 
+    /// Whether rows of inputs that lie so consist of `count` elements each time, and begin at a multiple of it.
+    pub(super) fn are_in_multiples(&self, count: u32) -> bool {
+        let lie_so =
+            |it: &(&Operand<Slot>, u32)| it.0.strides[DIMENSIONS - 1] == 1 && it.0.repeats == 0;
+        let mut inputs = self.operands().take(self.space.inputs.len()).filter(lie_so);
+        self.inner().is_multiple_of(count) && inputs.all(|it| self.is_in_multiples(it, count))
+    }
+
+    /// Whether neighbouring rows, along the last outer dimension, have the elements of an input in common.
+    pub(super) fn have_in_common(&self, input: usize) -> bool {
+        self.space.inputs[input].strides[DIMENSIONS - 2] == 0
+    }
+
     fn is_in_multiples(&self, (operand, start): (&Operand<Slot>, u32), count: u32) -> bool {
         is_in_multiples(operand, start, &self.sizes, self.alignment, count)
     }

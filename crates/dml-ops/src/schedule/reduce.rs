@@ -6,12 +6,13 @@
 //! descriptor are reduced in such parts, and then the parts' states are, in the same order on every device.
 //!
 //! Rows that are columns of a matrix, which is multiplied by a vector, are summed several at a time
-//! (`reduce/columns.rs`). Rows of several dimensions that are not contiguous are first written to contiguous
+//! (`reduce/columns.rs`), and so are neighbouring rows with a common factor (`reduce/neighbours.rs`). Rows of several dimensions that are not contiguous are first written to contiguous
 //! memory.
 
 mod column_groups;
 mod columns;
 mod ends;
+mod neighbours;
 mod parts;
 
 use dml_core::kernel::can_run;
@@ -335,7 +336,7 @@ impl Schedule<'_> {
         let target = dispatches.target();
         let types = target.native_types();
         let is_one_block = blocks == 1 || reduction.reducer.has_any_order();
-        let alone = kernel(if is_one_block { Form::OneBlock } else { Form::Blocks });
+        let mut alone = kernel(if is_one_block { Form::OneBlock } else { Form::Blocks });
         // Adjacent elements of one factor are no gain where the other factor has none.
         let is_whole =
             !alone.adds_words() && inputs.iter().any(|input| input.access == AccessPattern::Whole);
@@ -344,8 +345,16 @@ impl Schedule<'_> {
             && has_groups(target, piece.inner());
         let group = may_share.then(|| kernel(Form::Group));
         let group = group.filter(|group| can_run(&group.variant(types), target.capabilities));
+        if group.is_none()
+            && let Some(form) = neighbours::form(&alone, piece, target)
+        {
+            alone.form = form;
+        }
         let kernel = group.unwrap_or(alone);
-        let block = record.words(kernel.skeleton_dimensions());
+        let (block, count) = match kernel.form {
+            Form::CommonFactor { .. } => neighbours::block_and_count(&record),
+            _ => (record.words(kernel.skeleton_dimensions()), record.rows()),
+        };
         let of_a_group = kernel.form.rows_of_a_group(blocks);
         if of_a_group.is_some() {
             self.strategy = Strategy::RowGroups;
@@ -355,7 +364,7 @@ impl Schedule<'_> {
         let of_elements = cost::elements(&piece.sizes).saturating_mul(of_an_element);
         let of_rows = record.rows().saturating_mul(reduction.last.steps.len() as u64);
         let operations = of_elements.saturating_add(of_rows);
-        let work = Work { count: record.rows(), operations, of_a_group };
+        let work = Work { count, operations, of_a_group };
         piece.dispatch(&kernel.variant(types), &block, work, dispatches, &mut self.constants)
     }
 }

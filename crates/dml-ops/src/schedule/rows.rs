@@ -139,7 +139,7 @@ impl Schedule<'_> {
             Form::OneBlock => true,
             Form::Blocks => has_rows,
             Form::Group => are_neighbours,
-            Form::Columns | Form::ColumnGroups | Form::Segments => {
+            Form::Columns | Form::CommonFactor { .. } | Form::ColumnGroups | Form::Segments => {
                 unreachable!("no whole group of rows has it")
             }
             Form::Long => (has_rows || self.target.tuning.strategy.is_some()) && are_neighbours,

@@ -12,6 +12,8 @@ pub(super) struct Functions {
     /// For signed and unsigned integers of up to 32 bits.
     pub(super) i32: Option<&'static Function>,
     pub(super) u32: Option<&'static Function>,
+    /// For signed and unsigned integers of up to 16 bits, instead of those of up to 32.
+    pub(super) small: Option<&'static Function>,
     /// For an unsigned first operand and a signed last operand, where these need a function of their own.
     pub(super) u32_i32: Option<&'static Function>,
     /// For signed and unsigned integers of 64 bits.
@@ -35,6 +37,7 @@ impl Functions {
         f32: None,
         i32: None,
         u32: None,
+        small: None,
         u32_i32: None,
         i64: None,
         u64: None,
@@ -66,6 +69,12 @@ impl Functions {
     pub(super) fn of(&self, data_type: DataType) -> Option<&'static Function> {
         if self.take_bits() {
             return if data_type.bits() == 64 { self.wide } else { self.word };
+        }
+        if let Some(small) = self.small
+            && data_type.integer_range().is_some()
+            && data_type.bits() <= 16
+        {
+            return Some(small);
         }
         match data_type {
             DataType::Float16 | DataType::Float32 => self.f32,

@@ -62,11 +62,8 @@ impl Summand {
 
     /// `(x - zero point) * scale`.
     fn dequantized(&mut self, operands: &[Input]) -> Value {
-        let element = operands[0].map_or(DataType::Uint8, |(_, data_type)| data_type);
-        let is_signed = element.integer_range().is_some_and(|(least, _)| least < 0);
-        let function = if is_signed { &f::DEQUANTIZE_I32 } else { &f::DEQUANTIZE_U32 };
         let arguments = [0, 1, 2].map(|at| self.operand(operands, at, widened));
-        self.map.apply(function, &arguments, &[])
+        self.map.apply(&f::DEQUANTIZE_SMALL, &arguments, &[])
     }
 
     /// The sum with the `other` summand, quantized to integers of type `output`.

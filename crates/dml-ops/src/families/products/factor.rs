@@ -207,7 +207,11 @@ impl<'a> ProductRecorder<'a> {
         let one = map.input(self.recorder.constant(ElementWidth::B32, f32::to_bits(1.0).into()));
         let zero = zero.unwrap_or_else(|| map.computation.zero(value));
         let is_signed = data_type.integer_range().is_some_and(|(least, _)| least < 0);
-        let difference = if is_signed { &f::DEQUANTIZE_I32 } else { &f::DEQUANTIZE_U32 };
+        let difference = match data_type.bits() {
+            ..=16 => &f::DEQUANTIZE_SMALL,
+            _ if is_signed => &f::DEQUANTIZE_I32,
+            _ => &f::DEQUANTIZE_U32,
+        };
         map.apply(difference, &[value, one, zero], &[]);
         map
     }

@@ -8,7 +8,7 @@
 //!   input 1 = QuantizationTensors[0] FLOAT32 [2, 1]
 //!   input 2 = QuantizationTensors[1] INT8 [2, 1]
 //!   output 0 = OutputTensor FLOAT32 [2, 4]
-//!   output 0 over [2, 4] = map sign_extend_8 sign_extend_8 dequantize_i32 (input 0, input 1 by [1, 0], input 2 by [1, 0])
+//!   output 0 over [2, 4] = map sign_extend_8 sign_extend_8 dequantize_small (input 0, input 1 by [1, 0], input 2 by [1, 0])
 //!     50 bytes, 24 operations, 8 invocations
 //! ```
 
@@ -49,11 +49,9 @@ pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<ir::
 pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<ir::Program, Error> {
     let mut map = BlockwiseMap::new(operator, target)?;
     let [element, scale, zero_point] = map.quantization()?;
-    // The signed function serves unsigned integers too: integers of up to 8 bits have the same differences in
-    // 32 bits.
     let [element, zero_point] = [element, zero_point].map(|it| map.integer(it));
     let scale = map.single(scale);
-    let real = map.program.apply(&f::DEQUANTIZE_I32, vec![element, scale, zero_point]);
+    let real = map.program.apply(&f::DEQUANTIZE_SMALL, vec![element, scale, zero_point]);
     map.program_of(real)
 }
 
