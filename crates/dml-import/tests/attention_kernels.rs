@@ -145,7 +145,7 @@ fn a_layer_of_a_decoder_adds_few_dispatches() {
         let model = Model::from_bytes(decoder.model()).unwrap();
         kernels(&model, &decoder.step(20)).len()
     };
-    assert_eq!(of_layers(3) - of_layers(2), 23);
+    assert_eq!(of_layers(3) - of_layers(2), 19);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Passes over a program that change no bit of its results: copies become views, unread results are dropped, Maps are
-//! fused with the node that reads them, or with a Map that writes beside their result, reductions of the same rows
-//! become groups, products with a softmax between them become an attention, costly functions of narrow elements
-//! become tables, values that are computed again are read instead, large matrices that each execution unpacks are multiplied by in slices, and products by copies that
-//! exceed a buffer in pieces.
+//! fused with the node that reads them, or with a Map that writes beside their result, Maps of what is joined are divided
+//! into its parts, reductions of the same rows become groups, products with a softmax between them become an attention,
+//! costly functions of narrow elements become tables, values that are computed again are read instead, large matrices
+//! that each execution unpacks are multiplied by in slices, and products by copies that exceed a buffer in pieces.
 //!
 //! Each pass sees only buffers and nodes, so the nodes of one operator and of several operators of a graph
 //! are optimized in the same way.
@@ -11,6 +11,7 @@ mod attention;
 mod copies;
 mod epilogues;
 mod fuse;
+mod joined;
 mod merge;
 mod moves;
 mod node_numbers;
@@ -52,6 +53,8 @@ pub(crate) fn optimize(program: &mut Program, fuse: bool, target: &Target<'_>) -
         report.not_fused = fuse::fuse(program, &mut uses, target);
         epilogues::fuse(program, &mut uses);
         moves::write_destinations(program, &mut uses);
+        let fused = joined::divide(program, &mut uses, target);
+        report.not_fused.retain(|(node, _)| !fused.contains(node));
         pairs::fuse(&mut uses, target.max_window());
     }
     program.nodes = uses.into_nodes();

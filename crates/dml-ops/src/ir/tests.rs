@@ -30,7 +30,7 @@ pub(crate) fn target(capabilities: &Capabilities) -> Target<'_> {
 }
 
 /// The operators whose programs depend on the range of descriptors.
-const DEPENDENT: [&str; 21] = [
+const DEPENDENT: [&str; 23] = [
     "AVERAGE_POOLING",
     "LP_POOLING",
     "MAX_POOLING",
@@ -47,9 +47,11 @@ const DEPENDENT: [&str; 21] = [
     "MAX_POOLING_GRAD",
     "GATHER_ND1",
     "LOCAL_RESPONSE_NORMALIZATION_GRAD",
+    "MULTIHEAD_ATTENTION",
     "LP_POOLING1",
     "AVERAGE_POOLING1",
     "QUANTIZED_LINEAR_AVERAGE_POOLING",
+    "MULTIHEAD_ATTENTION1",
     "FOLD",
     "UNFOLD",
 ];

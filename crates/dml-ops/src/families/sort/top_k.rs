@@ -8,10 +8,8 @@
 //!   output 0 = OutputValueTensor FLOAT32 [2, 2]
 //!   output 1 = OutputIndexTensor UINT32 [2, 2]
 //!   %0 = 8 elements of 64 bits
-//!   %0+1 by [8, 2] over [2, 4] = map sort_key bit_not (input 0)
-//!     92 bytes, 16 operations, 8 invocations
-//!   %0 by [8, 2] over [2, 4] = map same (numbers by [0, 1])
-//!     60 bytes, 8 operations, 8 invocations
+//!   %0 by [8, 2] and r1 at +1 over [2, 4] = map sort_key bit_not same (input 0, numbers by [0, 1])
+//!     152 bytes, 24 operations, 8 invocations
 //!   %1 = 4 elements of 64 bits
 //!   %1 = sort the least 2 of [2, 4] (%0)
 //!     96 bytes, 24 operations, 8 invocations

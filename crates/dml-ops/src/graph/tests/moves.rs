@@ -1,8 +1,10 @@
-//! Slices are read where they are, and parts of a joined tensor are written where they belong.
+//! Slices are read where they are, parts of a joined tensor are written where they belong, and what is computed of a joined
+//! tensor is computed of its parts.
 
 use dml_core::graph::{GraphBuilder, GraphValue};
 use dml_core::operators::{
-    ElementWiseAddDesc, ElementWiseMultiplyDesc, ElementWiseSubtractDesc, JoinDesc, SliceDesc,
+    ElementWiseAddDesc, ElementWiseMultiplyDesc, ElementWiseNegateDesc, ElementWiseSubtractDesc,
+    JoinDesc, SliceDesc,
 };
 use dml_core::{DataType, TensorDesc};
 use dml_reference::Random;
@@ -108,6 +110,64 @@ fn steps(explanation: &Explanation) -> usize {
 fn a_rotary_embedding_is_one_dispatch() {
     let explanation = explained_rotary(None);
     assert_eq!(steps(&explanation), 1, "{explanation}");
+}
+
+/// `row * cos + rotated * sin`, where the second half of a row, negated, is rotated before the first one: as exporters write
+/// a rotary embedding.
+#[test]
+fn a_rotary_embedding_of_joined_halves_is_one_dispatch() {
+    let mut graph = GraphBuilder::new();
+    let [x, cos, sin] = [(); 3].map(|()| graph.input());
+    let halves = [0, HALF].map(|first| slice(&mut graph, x, first, HALF));
+    let (half, row) = (|| tensor(1, HALF), || tensor(1, 2 * HALF));
+    let negated = ElementWiseNegateDesc { input_tensor: half(), output_tensor: half() };
+    let negated = graph.operator(negated, &[halves[1]]);
+    let rotated = join(&mut graph, [(negated, half()), (halves[0], half())], row(), 2);
+    let mut times = |a, b| {
+        let angle = row().with_strides(&[0, 0, 1]);
+        let desc =
+            ElementWiseMultiplyDesc { a_tensor: row(), b_tensor: angle, output_tensor: row() };
+        graph.operator(desc, &[a, b])
+    };
+    let products = [times(x, cos), times(rotated, sin)];
+    let sum = ElementWiseAddDesc { a_tensor: row(), b_tensor: row(), output_tensor: row() };
+    let sum = graph.operator(sum, &products);
+    graph.output(sum);
+    let explanation = check(&valid(&graph.finish()), &mut Random::new("joined"), "joined");
+    assert_eq!(steps(&explanation), 1, "{explanation}");
+    assert!(explanation.not_fused.is_empty(), "{explanation}");
+}
+
+/// A sum of what is joined is a sum of each part, and both are one dispatch, unless others read what is joined, or parts
+/// are not whole quads. Both parts are computed in one dispatch, too.
+#[test]
+fn what_is_computed_of_a_joined_tensor_is_computed_of_its_parts() {
+    for (elements, is_read_again, expected) in [(8, false, 1), (8, true, 3), (6, false, 2)] {
+        let mut graph = GraphBuilder::new();
+        let [a, b, other] = [(); 3].map(|()| graph.input());
+        let (part, all) = (|| tensor(2, elements), || tensor(2, 2 * elements));
+        let double = |graph: &mut GraphBuilder, value| {
+            let [a_tensor, b_tensor, output_tensor] = [(); 3].map(|()| part());
+            graph
+                .operator(ElementWiseAddDesc { a_tensor, b_tensor, output_tensor }, &[value, value])
+        };
+        let parts = [a, b].map(|it| (double(&mut graph, it), part()));
+        let joined = join(&mut graph, parts, all(), 2);
+        let [a_tensor, b_tensor, output_tensor] = [(); 3].map(|()| all());
+        let sum = ElementWiseAddDesc { a_tensor, b_tensor, output_tensor };
+        let sum = graph.operator(sum, &[joined, other]);
+        if is_read_again {
+            let output = graph.operator(
+                ElementWiseNegateDesc { input_tensor: all(), output_tensor: all() },
+                &[joined],
+            );
+            graph.output(output);
+        }
+        graph.output(sum);
+        let what = format!("{elements} {is_read_again}");
+        let explanation = check(&valid(&graph.finish()), &mut Random::new(&what), &what);
+        assert_eq!(steps(&explanation), expected, "{what}: {explanation}");
+    }
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl<'a> LocalCopy<'a> {
 }
 
 /// The space of a node that copies its only input.
-fn copied_space(node: &Node) -> Option<&IterationSpace> {
+pub(super) fn copied_space(node: &Node) -> Option<&IterationSpace> {
     match node {
         Node::Map(Map { space, computation }) if computation.program.steps.is_empty() => {
             Some(space)

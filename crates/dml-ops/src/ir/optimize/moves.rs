@@ -55,7 +55,7 @@ fn readers_of_original(
 }
 
 /// Whether rows are whole quads, which begin where those of words of several elements do, too.
-fn has_whole_quads(space: &IterationSpace) -> bool {
+pub(super) fn has_whole_quads(space: &IterationSpace) -> bool {
     let quad = i64::from(QUAD);
     let is_of_quads = |operand: &Operand| {
         let mut used = (0..DIMENSIONS).filter(|at| space.sizes[*at] > 1);
@@ -118,7 +118,7 @@ fn writers_of_destination(
 }
 
 /// Where a copy puts the elements of a view of its source; `None` if that is no view of the destination.
-fn destination(view: &Operand, sizes: &Sizes, copy: &IterationSpace) -> Option<Operand> {
+pub(super) fn destination(view: &Operand, sizes: &Sizes, copy: &IterationSpace) -> Option<Operand> {
     let source = &copy.inputs[0];
     let mut along: Vec<usize> = (0..DIMENSIONS).filter(|at| copy.sizes[*at] > 1).collect();
     along.sort_unstable_by_key(|at| std::cmp::Reverse(source.strides[*at]));

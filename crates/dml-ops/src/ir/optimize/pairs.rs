@@ -1,6 +1,6 @@
 //! Pairs of Maps of which one writes beside the other: the second reads the first one's result, such as the cell for the
-//! hidden state of an LSTM, or both have the same inputs, as for pairs of elements that are rotated. Both become one Map
-//! with two results.
+//! hidden state of an LSTM, or both are alike, as for pairs of elements that are rotated. Both become one Map with two
+//! results.
 
 use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::{MAX_PARAMETERS, Value};
@@ -12,7 +12,7 @@ use super::uses::Uses;
 use crate::ir::space::{Operand, SecondResult, bytes_shown};
 use crate::ir::{Map, Node, Recorded};
 
-/// Fuses each Map with the next one, if that reads its result or inputs and writes to the same buffer. A descriptor must show
+/// Fuses each Map with the next one, if that writes to the same buffer. A descriptor must show
 /// both results: it covers `most_shown` bytes.
 pub(super) fn fuse(uses: &mut Uses, most_shown: u64) {
     for number in uses.numbers() {
@@ -29,15 +29,15 @@ fn with_next(uses: &Uses, number: usize, most_shown: u64) -> Option<(usize, Node
     let next = (number + 1..uses.numbers().end).find(|it| uses.get(*it).is_some())?;
     let Node::Map(last) = &uses.get(next)?.node else { return None };
     let is_read = last.space.inputs.iter().any(|it| is_result(it, first));
-    let have_same = || last.space.inputs.iter().all(|input| first.space.inputs.contains(input));
     // A result that is read is computed before, wherever it is.
     let is_after = is_read || first.space.output.base > last.space.output.base;
     let (far, near) = if is_after { (first, last) } else { (last, first) };
     let distance = distance(far, near)
-        .filter(|_| is_read || have_same())
         // Half of what a descriptor shows is left for the elements of a box.
         .filter(|it| bytes_shown(ElementWidth::B32, 2 * u64::from(*it)) <= most_shown)?;
+    // Results are those of steps: a copy has none.
     let value = Value::Result(far.computation.program.steps.len().checked_sub(1)?);
+    near.computation.program.steps.last()?;
     let Node::Map(mut map) = merged(far, &Node::Map(near.clone()))? else { return None };
     map.space.output.second = Some(SecondResult { value, distance });
     // The distance is one more parameter.
