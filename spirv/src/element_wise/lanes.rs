@@ -5,8 +5,9 @@ use super::calls::{Calls, Registers};
 use super::program::{AccessPattern, ElementFormula, KernelOperand, Value};
 use crate::ElementWidth;
 use crate::link::{Argument, Callee};
-use crate::reduce::LANES;
 
+/// Lanes of a block of a row: so many neighbours are joined to a state each.
+pub const LANES: u32 = 16;
 /// Quads that are read at a time.
 const QUADS: usize = (LANES / super::QUAD) as usize;
 

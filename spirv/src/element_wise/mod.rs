@@ -28,6 +28,7 @@ pub(crate) use row::Row;
 
 pub use calls::Quads;
 pub use formula::{Formula, Source};
+pub use lanes::LANES;
 pub use program::{
     AccessPattern, ElementFormula, Evaluated, FunctionCall, KernelOperand, MAX_INPUTS, Value,
 };

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use dml_core::host::HostError;
 
-use super::{Elements, LANES, Reducer};
-use crate::element_wise::{Formula, QUAD, Row, low_word};
+use super::{Elements, Reducer};
+use crate::element_wise::{Formula, LANES, QUAD, Row, low_word};
 
 /// The numbers of a state; a reducer may have one.
 pub(crate) type State = [u64; 2];

@@ -1,8 +1,8 @@
 //! How a kernel joins the elements of rows: bodies for the functions that `kernels/include/rows.glsl` declares.
 
-use super::{Elements, Form, LANES, Reducer};
+use super::{Elements, Form, Reducer};
 use crate::NativeTypes;
-use crate::element_wise::{COUNT, Calls, ElementFormula, QUAD, Quads, Registers, Value};
+use crate::element_wise::{COUNT, Calls, ElementFormula, LANES, QUAD, Quads, Registers, Value};
 use crate::functions as f;
 use crate::link::{Argument, Body, Call, Callee};
 

@@ -13,7 +13,7 @@ use dml_core::kernel::{KernelModule, Shared};
 
 use crate::NativeTypes;
 use crate::element_wise::{
-    COUNT, Calls, ElementFormula, KernelOperand, LinkedKernel, LinkedKernels, QUAD, Quads,
+    COUNT, Calls, ElementFormula, KernelOperand, LANES, LinkedKernel, LinkedKernels, QUAD, Quads,
     Skeletons, Value, least, operands, touch,
 };
 use crate::kernels;
@@ -59,8 +59,6 @@ static LINKED: LinkedKernels<(Reduce, NativeTypes)> = LinkedKernels::new();
 
 /// Elements in a block of a row: [`Elements::Values`] and [`Elements::States`].
 const BLOCK_LENGTH: u32 = 128;
-/// Lanes of a block.
-pub const LANES: u32 = 16;
 /// Columns that one invocation computes.
 const COLUMNS: u32 = 8;
 /// The number of rows with a factor in common that one invocation computes.

@@ -1,8 +1,8 @@
 //! Sums of products of neighbouring rows that have a factor in common: an invocation of a CPU driver has several, and
 //! reads that factor once for all.
 
-use dml_spirv::element_wise::{DIMENSIONS, Record};
-use dml_spirv::reduce::{Form, LANES, NEIGHBOURS, Reduce};
+use dml_spirv::element_wise::{DIMENSIONS, LANES, Record};
+use dml_spirv::reduce::{Form, NEIGHBOURS, Reduce};
 
 use crate::Target;
 use crate::schedule::piece::Piece;
