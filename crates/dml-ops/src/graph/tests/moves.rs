@@ -138,8 +138,8 @@ fn a_rotary_embedding_of_joined_halves_is_one_dispatch() {
     assert!(explanation.not_fused.is_empty(), "{explanation}");
 }
 
-/// A sum of what is joined is a sum of each part, and both are one dispatch, unless others read what is joined, or parts
-/// are not whole quads. Both parts are computed in one dispatch, too.
+/// A sum of what is joined is a sum of each part, in one dispatch for both. What others read too, or whose parts are not
+/// whole quads, is stored first, also in one dispatch for both parts.
 #[test]
 fn what_is_computed_of_a_joined_tensor_is_computed_of_its_parts() {
     for (elements, is_read_again, expected) in [(8, false, 1), (8, true, 3), (6, false, 2)] {
