@@ -55,10 +55,6 @@ FACTOR(own)
 #define END(I) sum##I = (OF_QUAD(a##I) + OF_QUAD(b##I)) + (OF_QUAD(c##I) + OF_QUAD(d##I));
 #define JOIN(I) sum##I = waiting##I[level] + sum##I;
 #define WAIT(I) waiting##I[level] = sum##I;
-#define WRITE(I)                                                                                                      \
-    if (first_row + uint(I) < all) {                                                                                  \
-        write_sums(low##I, high##I, 0u, 1u, NUMBERS(sum##I));                                                         \
-    }
 
 // From a row to the next one, in elements of each operand.
 uint next_of(const uint operand) {
@@ -104,5 +100,10 @@ void main() {
             EACH_ROW(JOIN)
         }
     }
-    EACH_ROW(WRITE)
+    // A loop, since what is linked may be large.
+    const NUMBER sums[ROWS] = NUMBER[ROWS](sum0, sum1, sum2, sum3);
+    for (uint row = 0u; row < min(ROWS, all - first_row); ++row) {
+        const uint number = first_row + row;
+        write_sums(low + number * next_low, high + number * next_high, 0u, 1u, NUMBERS(sums[row]));
+    }
 }

@@ -25,16 +25,19 @@ pub(crate) fn can_read(input: &KernelOperand) -> bool {
         }
 }
 
-/// The inputs that a value of a program is computed from.
-pub(crate) fn inputs_of(program: &ElementFormula, value: Value) -> Vec<usize> {
-    match value {
-        Value::Input(input) => vec![input],
-        Value::Parameter(_) => vec![],
-        Value::Result(step) => {
-            let arguments = program.steps[step].arguments.iter();
-            arguments.flat_map(|argument| inputs_of(program, *argument)).collect()
-        }
+/// The inputs that a value of a program is computed from, a bit for each.
+pub(crate) fn inputs_of(program: &ElementFormula, value: Value) -> u8 {
+    let mut of_steps = Vec::with_capacity(program.steps.len());
+    let of = |value: &Value, of_steps: &[u8]| match value {
+        Value::Input(input) => 1 << input,
+        Value::Result(step) => of_steps[*step],
+        Value::Parameter(_) => 0,
+    };
+    for step in &program.steps {
+        let of_step = step.arguments.iter().fold(0, |all, it| all | of(it, &of_steps));
+        of_steps.push(of_step);
     }
+    of(&value, &of_steps)
 }
 
 impl Calls<'_> {

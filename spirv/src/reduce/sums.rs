@@ -4,8 +4,8 @@
 
 use super::{Elements, Form, ROUNDED_SUM_F32, Reduce, SUM_I32};
 use crate::element_wise::{
-    AccessPattern, COUNT, Calls, DIMENSIONS, FunctionCall, KernelOperand, Value, can_read,
-    inputs_of,
+    AccessPattern, COUNT, Calls, DIMENSIONS, ElementFormula, FunctionCall, KernelOperand, Value,
+    can_read, estimated_bytes, inputs_of,
 };
 use crate::functions as f;
 use crate::kernels;
@@ -14,6 +14,8 @@ use crate::{ElementWidth, NativeTypes};
 
 use super::joining::STATE_AT;
 
+/// The most bytes of the functions of factors: FLOAT16 and integers are converted by less, an exponential takes more.
+const MOST_BYTES_OF_FACTORS: usize = 4 << 10;
 /// Where a function for a factor has its quads among its parameters.
 const QUADS_AT: usize = 3;
 /// Outer dimensions of the skeletons.
@@ -40,16 +42,20 @@ impl Reduce {
     /// [`AccessPattern::Whole`] inputs begin at such.
     pub fn common_factor(&self, is_common: impl Fn(usize) -> bool) -> Option<Form> {
         let product = self.program.steps.last()?;
-        let factor = product
-            .arguments
-            .iter()
-            .position(|factor| inputs_of(&self.program, *factor).into_iter().all(&is_common))?;
-        let is_possible = *self.reducer == ROUNDED_SUM_F32
+        let inputs = self.elements_of_rows();
+        let own = (0..inputs.len()).filter(|it| !is_common(*it)).fold(0, |all, it| all | 1 << it);
+        let is_factor = |it: &Value| inputs_of(&self.program, *it) & own == 0;
+        let argument = product.arguments.iter().position(is_factor)?;
+        // Drivers inline functions, and have those of a factor of rows' own sixteen times.
+        let bytes = |program| estimated_bytes(program, 0);
+        let of_functions = bytes(&self.program) - bytes(&ElementFormula::default());
+        let is_possible = of_functions <= MOST_BYTES_OF_FACTORS
+            && *self.reducer == ROUNDED_SUM_F32
             && self.adds_words()
             && self.quads.are_whole
             && *product.function == f::MULTIPLY_F32
-            && self.elements_of_rows().iter().all(can_read);
-        is_possible.then_some(Form::CommonFactor { argument: factor })
+            && inputs.iter().all(can_read);
+        is_possible.then_some(Form::CommonFactor { argument })
     }
 
     /// Whether 32-bit words are added: floats with each addition rounded, or integers that are computed
