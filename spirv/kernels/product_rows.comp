@@ -30,8 +30,8 @@ uint further(const uint x, const uint by) {
 FACTOR(common)
 FACTOR(own)
 
-// What an invocation has of row I is in variables of its own, which SwiftShader keeps in registers. Where there is no such row
-// it is the last one.
+// Each row has variables of its own, which SwiftShader keeps in registers. Past the last row an invocation computes that one
+// again.
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
 #define FIND(I)                                                                                                       \
     const uint number##I = min(first_row + uint(I), all - 1u);                                                        \

@@ -323,7 +323,7 @@ uvec4 dequantize_i32(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
     return dequantize_u32(a ^ 0x80000000u, scale, zero_point ^ 0x80000000u);
 }
 
-// Of integers whose difference a float has exactly, as those of 16 bits do.
+// The difference of integers of up to 16 bits is a float exactly.
 uvec4 dequantize_small(const uvec4 a, const uvec4 scale, const uvec4 zero_point) {
     return floatBitsToUint(vec4(ivec4(a - zero_point)) * uintBitsToFloat(scale));
 }

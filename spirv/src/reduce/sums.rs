@@ -47,14 +47,14 @@ impl Reduce {
         let is_factor = |it: &Value| inputs_of(&self.program, *it) & own == 0;
         let argument = product.arguments.iter().position(is_factor)?;
         // Drivers inline functions, and have those of a factor of rows' own sixteen times.
-        let bytes = |program| estimated_bytes(program, 0);
-        let of_functions = bytes(&self.program) - bytes(&ElementFormula::default());
-        let is_possible = of_functions <= MOST_BYTES_OF_FACTORS
-            && *self.reducer == ROUNDED_SUM_F32
+        let bytes = |program: &ElementFormula| estimated_bytes(program, 0);
+        let of_functions = || bytes(&self.program) - bytes(&ElementFormula::default());
+        let is_possible = *self.reducer == ROUNDED_SUM_F32
             && self.adds_words()
             && self.quads.are_whole
             && *product.function == f::MULTIPLY_F32
-            && inputs.iter().all(can_read);
+            && inputs.iter().all(can_read)
+            && of_functions() <= MOST_BYTES_OF_FACTORS;
         is_possible.then_some(Form::CommonFactor { argument })
     }
 
@@ -104,6 +104,7 @@ impl Reduce {
         calls.call(Callee::Exported(name), arguments);
         vec![("quad", calls.made), row]
     }
+
     /// Computes a factor of the elements of all lanes, an argument of the product.
     fn factor(&self, argument: usize, types: NativeTypes) -> Vec<Call> {
         let product = self.program.steps.last().expect("a product");

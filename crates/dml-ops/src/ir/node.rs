@@ -244,6 +244,13 @@ pub(crate) struct Map {
     pub(crate) computation: Computation,
 }
 
+impl Map {
+    /// The Map that copies the only input of a space.
+    pub(crate) fn copying(space: &IterationSpace) -> Self {
+        Self { space: space.clone(), computation: Computation::copy() }
+    }
+}
+
 /// A reduction of rows: of the dimensions along which the output's stride is 0.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reduce {

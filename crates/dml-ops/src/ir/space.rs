@@ -210,6 +210,11 @@ impl<B> IterationSpace<B> {
     pub(crate) fn is_plain(&self) -> bool {
         self.inputs.iter().chain([&self.output]).all(Operand::is_plain)
     }
+
+    /// The number of coordinates.
+    pub(crate) fn elements(&self) -> u64 {
+        self.sizes.iter().map(|size| u64::from(*size)).product()
+    }
 }
 
 impl IterationSpace {

@@ -28,13 +28,12 @@ fn with_reader(program: &Program, uses: &Uses, number: usize) -> Option<(usize, 
     let reader = uses.only_reader(result)?;
     let Node::Map(map) = &uses.get(reader)?.node else { return None };
     let is_made_once = |it: &Buffer| program.stage(*it) != Stage::Execution;
-    let is_overwritten = |it: Buffer| uses.is_written_within(it, number + 1..=reader);
     if !reduce.is_product()
         || reduce.grids.is_some()
         || !map.space.is_plain()
         || map.space.output.buffer.as_ref().is_none_or(is_made_once)
         || uses.only_writer(result) != Some(number)
-        || reduce.space.inputs.iter().filter_map(|input| input.buffer).any(is_overwritten)
+        || !uses.reads_the_same(&reduce.space, number, reader)
     {
         return None;
     }

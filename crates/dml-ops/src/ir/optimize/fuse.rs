@@ -85,8 +85,7 @@ fn with_reader(
         return Err(Some("its result is read by several"));
     }
     let node = with_map(map, last, uses, target)?;
-    let is_overwritten = |buffer: Buffer| uses.is_written_within(buffer, number + 1..=reader);
-    if map.space.inputs.iter().filter_map(|input| input.buffer).any(is_overwritten) {
+    if !uses.reads_the_same(&map.space, number, reader) {
         return Err(None);
     }
     if would_hold_more(program, uses, number, reader) {

@@ -8,7 +8,7 @@ use super::regions::are_disjoint;
 use super::uses::Uses;
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Buffer, Computation, Map, Node, Program, Recorded, Stage};
+use crate::ir::{Buffer, Map, Node, Program, Recorded, Stage};
 
 /// The most parts: each takes a dispatch.
 const MOST_PARTS: usize = 4;
@@ -71,14 +71,13 @@ fn parts_by(
     }
     let maps: Vec<Map> =
         writers.iter().map(|it| writer(uses, *it, number)).collect::<Option<_>>()?;
-    let count =
-        |space: &IterationSpace| -> u64 { space.sizes.iter().map(|it| u64::from(*it)).product() };
-    let is_whole = maps.iter().map(|it| count(&it.space)).sum::<u64>() == count(&map.space);
-    let view = |it: &'_ Map| (it.space.output.clone(), it.space.sizes);
-    let views: Vec<_> = maps.iter().map(view).collect();
-    let are_apart = views.iter().enumerate().all(|(at, one)| {
-        views[..at].iter().all(|other| are_disjoint((&one.0, &one.1), (&other.0, &other.1)))
-    });
+    let is_whole = maps.iter().map(|it| it.space.elements()).sum::<u64>() == map.space.elements();
+    let views: Vec<_> = maps.iter().map(|it| (&it.space.output, &it.space.sizes)).collect();
+    let mut pairs = views
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| views[..at].iter().map(move |other| (*one, *other)));
+    let are_apart = pairs.all(|(one, other)| are_disjoint(one, other));
     if !is_whole || !are_apart {
         return None;
     }
@@ -95,12 +94,11 @@ fn writer(uses: &Uses, number: usize, reader: usize) -> Option<Map> {
     let node = &uses.get(number)?.node;
     let map = match node {
         Node::Map(map) => map.clone(),
-        _ => Map { space: copied_space(node)?.clone(), computation: Computation::copy() },
+        _ => Map::copying(copied_space(node)?),
     };
-    let is_overwritten = |it: Buffer| uses.is_written_within(it, number + 1..=reader);
-    let mut read = map.space.inputs.iter().filter_map(|input| input.buffer);
-    let is_movable =
-        map.space.is_plain() && has_whole_quads(&map.space) && !read.any(is_overwritten);
+    let is_movable = map.space.is_plain()
+        && has_whole_quads(&map.space)
+        && uses.reads_the_same(&map.space, number, reader);
     is_movable.then_some(map)
 }
 

@@ -9,7 +9,7 @@ use super::regions::{Sizes, are_disjoint};
 use super::uses::Uses;
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand};
-use crate::ir::{Buffer, Computation, Map, Node, Program, Recorded, Stage};
+use crate::ir::{Buffer, Map, Node, Program, Recorded, Stage};
 
 /// Lets Maps read what a slice copies where it was, however many they are. Rows of a slice are whole quads there, so that
 /// each Map reads them as before.
@@ -33,9 +33,7 @@ fn readers_of_original(
 ) -> Option<Vec<(usize, Node)>> {
     let LocalCopy { space, from, to } = LocalCopy::made_by(number, program, uses)
         .filter(|copy| copy.space.is_plain() && has_whole_quads(copy.space))?;
-    let as_map =
-        |space: &IterationSpace| Map { space: space.clone(), computation: Computation::copy() };
-    let copy = as_map(space);
+    let copy = Map::copying(space);
     let with_copy = |reader: usize| {
         let is_original = reader > number && !uses.is_written_within(from, number + 1..=reader);
         let node = Some(&uses.get(reader)?.node).filter(|_| is_original)?;
@@ -43,7 +41,7 @@ fn readers_of_original(
         let node = match node {
             Node::Map(_) => with_copy(node)?,
             // A copy of a copy may still be a transfer.
-            Node::Move(space) => match with_copy(&Node::Map(as_map(space)))? {
+            Node::Move(space) => match with_copy(&Node::Map(Map::copying(space)))? {
                 Node::Map(Map { space, .. }) => Node::Move(space),
                 other => other,
             },

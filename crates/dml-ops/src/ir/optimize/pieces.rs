@@ -327,10 +327,8 @@ impl Division {
 /// The Map `number`, if it can be executed where the product `reader` is.
 fn writer(uses: &Uses, number: usize, reader: usize) -> Option<&Map> {
     let Node::Map(map) = &uses.get(number)?.node else { return None };
-    let is_overwritten = |it: Buffer| uses.is_written_within(it, number + 1..=reader);
-    let mut read = map.space.inputs.iter().filter_map(|input| input.buffer);
     let is_words = map.space.output.is_plain() && map.space.output.width == ElementWidth::B32;
-    (number < reader && is_words && !read.any(is_overwritten)).then_some(map)
+    (number < reader && is_words && uses.reads_the_same(&map.space, number, reader)).then_some(map)
 }
 
 /// The strides that a Map writes with.

@@ -114,18 +114,17 @@ impl Division {
         let map_number = uses.only_writer(place.buffer)?;
         let unpacked = uses.get(map_number)?;
         let Node::Map(map) = &unpacked.node else { return None };
-        let is_overwritten = |it: Buffer| uses.is_written_within(it, map_number + 1..=number);
         if uses.only_reader(place.buffer) != Some(number)
             || unpacked.origin.is_of_same(&recorded.origin)
             || !widens(map)
             || !map.space.is_plain()
-            || map.space.inputs.iter().filter_map(|input| input.buffer).any(is_overwritten)
+            || !uses.reads_the_same(&map.space, map_number, number)
         {
             return None;
         }
         let (read, space) = views::over_the_same(&matrix(sums)?, &map.space, Broadcast::Refused)?;
         let first = read.sizes.iter().position(|size| *size > 1)?;
-        let elements = read.sizes.iter().map(|size| u64::from(*size)).product::<u64>();
+        let elements = read.elements();
         let unit = columns.size / read.sizes[first];
         let of_a_column = elements / u64::from(columns.size) * u64::from(ElementWidth::B32.bytes());
         let slack = SLACK as u64 * u64::from(ElementWidth::B32.bytes());

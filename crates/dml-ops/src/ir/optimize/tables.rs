@@ -97,7 +97,7 @@ impl Tables {
         if inputs >= MAX_INPUTS || estimated_bytes(&map.computation.program, inputs) < COSTLY {
             return None;
         }
-        let elements: u64 = map.space.sizes.iter().map(|size| u64::from(*size)).product();
+        let elements = map.space.elements();
         let values = (0..inputs).map(Value::Input).chain((0..steps.len()).map(Value::Result));
         let unary = values.filter_map(|source| {
             let bits = self.value_bits(map, source)?;

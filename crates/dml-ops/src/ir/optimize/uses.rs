@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::node_numbers::NodeNumbers;
+use crate::ir::space::IterationSpace;
 use crate::ir::{Buffer, Buffers, Node, Recorded};
 
 /// Nodes by their number, which is their position in execution order.
@@ -54,6 +55,17 @@ impl Uses {
     /// Whether a node with a number in `range` writes `buffer`.
     pub(super) fn is_written_within(&self, buffer: Buffer, range: RangeInclusive<usize>) -> bool {
         self.writers.get(&buffer).is_some_and(|it| it.has_within(range))
+    }
+
+    /// Whether `space`, which the node `number` reads, has the same elements still where the node `later` is executed.
+    pub(super) fn reads_the_same(
+        &self,
+        space: &IterationSpace,
+        number: usize,
+        later: usize,
+    ) -> bool {
+        let mut read = space.inputs.iter().filter_map(|input| input.buffer);
+        read.all(|buffer| !self.is_written_within(buffer, number + 1..=later))
     }
 
     /// The only node that writes `buffer`.
