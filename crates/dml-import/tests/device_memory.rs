@@ -153,6 +153,42 @@ fn programs_use_one_arena_in_turn() {
     });
 }
 
+/// A large input now and then keeps its memory; after runs of small ones alone it is free.
+#[test]
+fn memory_of_a_large_run_is_freed_when_only_small_ones_follow() {
+    const SHORT_RUNS: usize = 8;
+    on_every_device(|device| {
+        let session = opened(device);
+        let arenas = |inputs: &Inputs| {
+            let outputs = tensors(&session.run(inputs).unwrap());
+            (outputs, session.memory_report().arenas)
+        };
+        let (large, small) = (image(96, 96), image(8, 8));
+        let (whole, most) = arenas(&large);
+        let (part, _) = arenas(&small);
+        for round in 1..SHORT_RUNS {
+            assert_eq!(arenas(&large), (whole.clone(), most), "{round}");
+            for _ in 0..round {
+                assert_eq!(arenas(&small), (part.clone(), most), "{round}");
+            }
+        }
+        assert_eq!(arenas(&large), (whole.clone(), most));
+        let after: Vec<u64> = (0..2 * SHORT_RUNS)
+            .map(|_| {
+                let (outputs, bytes) = arenas(&small);
+                assert_eq!(outputs, part);
+                bytes
+            })
+            .collect();
+        let (before, after) = after.split_at(SHORT_RUNS - 1);
+        assert!(before.iter().all(|bytes| *bytes == most), "{before:?} of {most}");
+        assert_eq!(after[0], 0);
+        assert!(after[1..].iter().all(|bytes| *bytes == after[1] && *bytes < most / 2));
+        let (outputs, bytes) = arenas(&large);
+        assert!(outputs == whole && bytes >= most);
+    });
+}
+
 /// Runs of other programs that happen at the same time have buffers of their own.
 #[test]
 fn runs_at_the_same_time_do_not_share_buffers() {

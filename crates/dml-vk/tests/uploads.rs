@@ -102,6 +102,22 @@ fn uploads_of_the_same_bytes_are_ordered() {
     });
 }
 
+/// Small buffers share blocks of memory, which the device keeps; a large one has memory of its own.
+#[test]
+fn memory_of_a_large_buffer_is_free_once_it_is_dropped() {
+    each_staging_device(|_, device| {
+        let small = buffer(device, 1 << 10);
+        let before = device.memory_report();
+        let large = buffer(device, 9 << 20);
+        let with_large = device.memory_report();
+        assert_eq!(with_large.blocks, before.blocks + 1);
+        assert_eq!(with_large.reserved - before.reserved, with_large.allocated - before.allocated);
+        drop(large);
+        assert_eq!(device.memory_report(), before);
+        drop(small);
+    });
+}
+
 #[test]
 fn uploads_that_found_no_memory_are_submitted_later() {
     each_staging_device(|injector, device| {

@@ -1,8 +1,9 @@
 //! Buffers that the programs of a session use in turn: temporary memory, inputs, outputs, and staging memory.
 //!
 //! A run has an arena for itself. Runs that do not overlap use the same arena, which is as large as the largest of
-//! their programs. A run that begins meanwhile, of the same program or another one, gets a second arena, so that the
-//! host copies for one run while the device computes another. Further runs wait for one of the two.
+//! their programs, until only smaller ones have run for a while. A run that begins meanwhile, of the same program or
+//! another one, gets a second arena, so that the host copies for one run while the device computes another. Further runs
+//! wait for one of the two.
 
 mod buffers;
 
@@ -21,6 +22,12 @@ use super::resources::Resources;
 
 /// The most arenas of a session: the device executes one submission at a time.
 const MOST_ARENAS: usize = 2;
+
+/// After so many runs in a row that need at most half of an arena, its buffers are freed, and made again as large as
+/// later runs need. Models that alternate between a few shapes keep them.
+const SHORT_RUNS: u32 = 8;
+/// Fewer bytes are not worth it.
+const WORTH_FREEING: u64 = 1 << 20;
 
 /// The arenas of a session, or of one program, with commands of type `C` that were recorded for them.
 #[derive(Debug)]
@@ -79,6 +86,8 @@ pub(super) struct Arena<C> {
     lent: AllLent<C>,
     /// The needs of all programs that have used the arena and still exist.
     demands: Vec<(Weak<Resources>, Demand)>,
+    /// The number of runs in a row that needed at most half of the buffers.
+    short_runs: u32,
     state: Arc<State>,
 }
 
@@ -124,7 +133,10 @@ impl<C> Arenas<C> {
                 Err(error) if is_out_of_memory(&error) && self.forget_second(&arena.state) => {
                     drop(in_use.arena.take().map(|mut it| it.take()));
                 }
-                result => return result,
+                result => {
+                    drop(arena.outgrown(program));
+                    return result;
+                }
             }
         }
     }
@@ -140,7 +152,8 @@ impl<C> Arenas<C> {
             all.states.push(Arc::clone(&state));
             let buffers = ArenaBuffers::default();
             let lent = AllLent::default();
-            return Arena { buffers, recordings: vec![], lent, demands: vec![], state };
+            let (recordings, demands) = (vec![], vec![]);
+            return Arena { buffers, recordings, lent, demands, short_runs: 0, state };
         }
         let used_before = all.unused.iter().position(|arena| arena.has_served(program));
         all.unused.swap_remove(used_before.unwrap_or(0))
@@ -238,6 +251,16 @@ impl<C> Arena<C> {
         Ok((self.buffers.clone(), Stamp { state: Arc::clone(&self.state), generation }))
     }
 
+    /// Notes that a run of `program` is over. Takes the buffers if runs have needed far less for a while, such as the
+    /// tokens after a long prompt.
+    fn outgrown(&mut self, program: &Arc<Resources>) -> Option<Surplus<C>> {
+        let demand = self.demands.iter().find(|(it, _)| is(it, program));
+        let (needed, has) = (demand.map_or(0, |(_, it)| it.bytes()), self.buffers.bytes());
+        let is_short = needed <= has / 2 && has - needed >= WORTH_FREEING;
+        self.short_runs = if is_short { self.short_runs + 1 } else { 0 };
+        (self.short_runs >= SHORT_RUNS).then(|| self.take())
+    }
+
     fn has_served(&self, program: &Arc<Resources>) -> bool {
         self.demands.iter().any(|(it, _)| is(it, program))
     }
@@ -275,6 +298,7 @@ impl<C> Arena<C> {
     /// Takes all buffers and the commands that use them.
     fn take(&mut self) -> Surplus<C> {
         self.demands.clear();
+        self.short_runs = 0;
         self.state.generation.fetch_add(1, Ordering::Relaxed);
         self.state.bytes.store(0, Ordering::Relaxed);
         Surplus {

@@ -3,7 +3,7 @@
 FOLDER has int4.onnx, as xtask/src/models/smollm2.py writes it, WEBGPU is the folder with the package onnxruntime-webgpu.
 Each library is a process of its own, and they take turns: each runs a prompt of 128 tokens, three times, and then each
 of 64 tokens. Caches of one size stay where the library computes, as past and as present. Prints a table of medians, and
-fails where this provider's tokens differ from the CPU's.
+fails where this provider's tokens differ from the CPU's. Device memory is that of lavapipe, which has it in shared pages.
 """
 
 import json
@@ -76,6 +76,12 @@ class Decoder:
         return token, time.perf_counter() - begin, time.process_time() - busy
 
 
+def device_memory():
+    """The bytes that lavapipe has allocated and that were written, in MiB."""
+    status = pathlib.Path("/proc/self/status").read_text()
+    return int(status.split("RssShmem:")[1].split()[0]) / 1024
+
+
 def serve(source, library):
     """Answers the numbers of tokens on the standard input."""
     decoder, last = Decoder(source, library), None
@@ -86,7 +92,8 @@ def serve(source, library):
             tokens = [last]
         last, seconds, busy = decoder.run(tokens)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({"token": last, "seconds": seconds, "busy": busy, "resident": peak}), flush=True)
+        answer = {"token": last, "seconds": seconds, "busy": busy, "resident": peak, "device": device_memory()}
+        print(json.dumps(answer), flush=True)
 
 
 class Library:
@@ -115,7 +122,7 @@ def main():
     folder, packages = sys.argv[1:]
     source = pathlib.Path(folder) / "int4.onnx"
     libraries = {name: Library(source, name, packages) for name in [OWN, WEBGPU, CPU]}
-    found = {name: {"prompt": [], "next": [], "tokens": [], "resident": 0} for name in libraries}
+    found = {name: {"prompt": [], "next": [], "tokens": [], "resident": 0, "device": {}} for name in libraries}
     # The first prompt and the first two tokens compile.
     for what in ["prompt", "next", "next"]:
         [it.ask(what) for it in libraries.values()]
@@ -125,12 +132,16 @@ def main():
             found[name][what].append((answer["seconds"], answer["busy"]))
             found[name]["tokens"].append(answer["token"])
             found[name]["resident"] = answer["resident"]
-    heads = ["Library", "Prompt of 128, ms", "CPU ms", "Token, ms", "CPU ms", "Peak RSS, MiB", "Tokens like the CPU's"]
+            found[name]["device"][what] = answer["device"]
+    times = ["Prompt of 128, ms", "CPU ms", "Token, ms", "CPU ms"]
+    memory = ["Peak RSS, MiB", "Device memory after prompts, MiB", "after tokens"]
+    heads = ["Library", *times, *memory, "Tokens like the CPU's"]
     print("|", " | ".join(heads), "|\n" + "|---" * len(heads) + "|")
     for name, it in found.items():
         same = sum(a == b for a, b in zip(it["tokens"], found[CPU]["tokens"], strict=True))
         times = [statistics.median(turn) for what in ["prompt", "next"] for turn in zip(*it[what], strict=True)]
-        cells = [f"{time * 1e3:.0f}" for time in times] + [f"{it['resident']:.0f}"]
+        memory = [it["resident"], *it["device"].values()]
+        cells = [f"{time * 1e3:.0f}" for time in times] + [f"{bytes:.0f}" for bytes in memory]
         print("|", " | ".join([name, *cells, f"{same} of {len(it['tokens'])}"]), "|")
     for library in libraries.values():
         library.process.stdin.close()

@@ -1,6 +1,7 @@
 //! Device memory: gpu-allocator under a lock, with errors that name the call.
 
 use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
@@ -19,6 +20,12 @@ const MIB: u64 = 1 << 20;
 /// Small buffers share a block of memory of at least this size, gpu-allocator's minimum. No device has a lower
 /// maxMemoryAllocationSize; a cap may have one, which then only limits buffers.
 const MIN_BLOCK: u64 = 4 * MIB;
+
+/// Buffers of at least this size have memory of their own, which is free for others as soon as they are dropped.
+const LARGE: u64 = 8 * MIB;
+
+/// The most buffers that have memory of their own before there is no other: every device allows 4096 allocations.
+const MOST_ALONE: usize = 1024;
 
 /// The memory of a device's buffers, see [`crate::Device::memory_report`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +47,8 @@ pub(crate) struct MemoryAllocator {
     raw: Arc<RawDevice>,
     non_coherent_atom_size: u64,
     max_allocation: u64,
+    /// The number of buffers that have memory of their own.
+    alone: AtomicUsize,
     types: Vec<MemoryType>,
 }
 
@@ -73,6 +82,7 @@ impl MemoryAllocator {
             raw: Arc::clone(raw),
             non_coherent_atom_size: physical.non_coherent_atom_size.max(1),
             max_allocation,
+            alone: AtomicUsize::new(0),
             types,
         })
     }
@@ -91,7 +101,8 @@ impl MemoryAllocator {
     /// invalidating it never affects a neighbour.
     ///
     /// The memory types that suit the location are tried in the order of their rank. Small buffers share
-    /// blocks; if there is no memory for another block, there may be for the buffer alone.
+    /// blocks; if there is no memory for another block, there may be for the buffer alone. Large ones are alone, or else
+    /// in what blocks have left.
     pub(crate) fn allocate(
         &self,
         (name, buffer): (&str, vk::Buffer),
@@ -104,10 +115,13 @@ impl MemoryAllocator {
         // Vulkan requires dedicated memory to have exactly the size that the buffer needs.
         let alone =
             (requirements.size == needed).then_some(AllocationScheme::DedicatedBuffer(buffer));
-        let schemes = shared.chain(alone);
+        let mut schemes: Vec<_> = shared.chain(alone).collect();
+        if needed >= LARGE && self.alone.load(Ordering::Relaxed) < MOST_ALONE {
+            schemes.reverse();
+        }
         let mut result = Err(AllocationError::NoCompatibleMemoryTypeFound);
         for memory_type in types_for(location, requirements.memory_type_bits, &self.types) {
-            for allocation_scheme in schemes.clone() {
+            for allocation_scheme in schemes.iter().copied() {
                 result = self.inner.lock().unwrap_or_else(PoisonError::into_inner).allocate(
                     &AllocationCreateDesc {
                         name,
@@ -121,6 +135,9 @@ impl MemoryAllocator {
                         allocation_scheme,
                     },
                 );
+                if result.as_ref().is_ok_and(Allocation::is_dedicated) {
+                    self.alone.fetch_add(1, Ordering::Relaxed);
+                }
                 if !matches!(result, Err(AllocationError::OutOfMemory)) {
                     return result
                         .map_err(|error| self.raw.remember(allocation_error(name, error)));
@@ -154,6 +171,9 @@ impl MemoryAllocator {
 
     /// Frees memory, to which no buffer is bound any more.
     pub(crate) fn free(&self, allocation: Allocation) {
+        if allocation.is_dedicated() {
+            self.alone.fetch_sub(1, Ordering::Relaxed);
+        }
         let result = self.inner.lock().unwrap_or_else(PoisonError::into_inner).free(allocation);
         if let Err(error) = result {
             log::error!("freeing memory failed: {error}");

@@ -23,6 +23,9 @@ pub(in crate::execute) struct Demand {
     pub(in crate::execute) readback: u64,
 }
 
+/// A multiple of every device's nonCoherentAtomSize: large buffers of whole atoms have memory of their own.
+const ATOM: u64 = 256;
+
 impl ArenaBuffers {
     pub(super) fn sizes(&self) -> Demand {
         let size = |buffer: &Option<Buffer>| buffer.as_ref().map_or(0, Buffer::size);
@@ -34,8 +37,7 @@ impl ArenaBuffers {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        let Demand { device, upload, readback } = self.sizes();
-        device.into_iter().chain([upload, readback]).fold(0, u64::saturating_add)
+        self.sizes().bytes()
     }
 
     /// Whether a buffer exists that is smaller than the demand.
@@ -70,6 +72,11 @@ impl ArenaBuffers {
 }
 
 impl Demand {
+    pub(super) fn bytes(&self) -> u64 {
+        let staging = [self.upload, self.readback];
+        self.device.iter().copied().chain(staging).fold(0, u64::saturating_add)
+    }
+
     /// The larger size of each buffer.
     pub(super) fn larger(self, other: &Self) -> Self {
         let count = self.device.len().max(other.device.len());
@@ -93,9 +100,9 @@ fn renew(
         return Ok(());
     }
     *slot = None;
-    let exactly = |_| make(wanted);
     // Programs whose sizes grow from run to run would replace an exact buffer each time.
-    *slot = Some(if has > 0 { make(with_slack(wanted)).or_else(exactly) } else { make(wanted) }?);
+    let roomy = if has > 0 { with_slack(wanted) } else { wanted.next_multiple_of(ATOM) };
+    *slot = Some(make(roomy).or_else(|_| make(wanted))?);
     Ok(())
 }
 
