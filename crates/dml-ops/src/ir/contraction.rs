@@ -6,6 +6,7 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS};
 use super::buffer::Buffer;
 use super::numbers::{Numbers, ZeroPoints};
 use super::space::{IterationSpace, Operand};
+use crate::target::ROWS_WORTH_A_COPY;
 
 /// The least number of products in a part, for which a dispatch and temporary memory are worth it.
 const PRODUCTS_OF_A_PART: u64 = 1024;
@@ -163,6 +164,12 @@ impl<B> Sums<B> {
     /// The number of sums.
     pub(crate) fn count(&self) -> u64 {
         count(&self.batches) * u64::from(self.row.size) * count(&self.columns)
+    }
+
+    /// Whether a copy of the columns as quads is worthwhile: many rows read it, and it is one matrix for each batch.
+    pub(crate) fn columns_are_worth_a_copy(&self) -> bool {
+        let is_matrix = self.columns.len() == 1 && self.depths.len() <= 1;
+        is_matrix && self.row.size >= ROWS_WORTH_A_COPY
     }
 
     /// Whether each sum is added up in the order of its depths: neither in parts, nor as a row.

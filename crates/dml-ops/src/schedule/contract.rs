@@ -24,7 +24,6 @@ use crate::ir::{BufferPosition, Computation, Dimension, Numbers, OPERANDS, SUMS,
 use crate::schedule::boxes::{Placement, TensorBox, View};
 use crate::schedule::cost;
 use crate::schedule::dispatches::Alignment;
-use crate::target::ROWS_WORTH_A_COPY;
 
 /// Products that one dispatch adds to a sum: on lavapipe an invocation has 65,535 iterations, and each product
 /// may take one of every loop.
@@ -86,8 +85,7 @@ impl Schedule<'_> {
             if sums.row.size >= QUAD && columns >= QUAD.into() && !sums.rows_are_quads() {
                 self.repack(&mut sums, Factor::Rows)?;
             }
-            let is_one = sums.columns.len() == 1 && sums.depths.len() <= 1;
-            if is_one && sums.row.size >= ROWS_WORTH_A_COPY && !sums.columns_are_quads() {
+            if sums.columns_are_worth_a_copy() && !sums.columns_are_quads() {
                 self.repack(&mut sums, Factor::Columns)?;
             }
         }

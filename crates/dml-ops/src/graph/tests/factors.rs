@@ -99,6 +99,35 @@ fn integers_with_a_scale_for_each_block_are_read_by_the_product() {
     }
 }
 
+/// A kernel of many rows reads columns as quads. They are unpacked as such: only the rows are copied.
+#[test]
+fn columns_of_many_rows_are_unpacked_as_they_are_read() {
+    let single = |sizes: &[u32]| TensorDesc::packed(DataType::Float32, sizes);
+    let dispatches = |rows: u32, [columns, depth]: [u32; 2]| {
+        let matrix = [1, 1, columns, depth];
+        let mut graph = GraphBuilder::new();
+        let [left, integers, scales, zeros] = std::array::from_fn(|_| graph.input());
+        let factor = dequantize(DataType::Uint4, matrix, [1, depth / 3]);
+        let factor = graph.operator(factor, &[integers, scales, zeros]);
+        let tensors = [[1, 1, rows, depth], matrix, [1, 1, rows, columns]];
+        let product = gemm(tensors.map(|it| single(&it)), MatrixTransform::Transpose);
+        let result = graph.operator(product, &[left, factor]);
+        graph.output(result);
+        let graph = valid(&graph.finish());
+        let name = format!("{rows} rows, {columns} columns of {depth}");
+        check(&graph, &mut Random::new(&name), &name);
+        let capabilities = &Capabilities::vulkan_minimum();
+        let transfer = TransferUse::Allowed;
+        let target = Target { capabilities, tuning: Tuning::new(), transfer };
+        compile_graph(&graph, &target, WAYS[0]).unwrap().0.exec.len()
+    };
+    for sizes in [[64, 96], [37, 33], [128, 129], [5, 36]] {
+        assert_eq!(dispatches(20, sizes), 3, "{sizes:?}");
+    }
+    // Fewer rows read the matrix as it is.
+    assert_eq!(dispatches(15, [37, 33]), 3);
+}
+
 #[test]
 fn blocks_of_columns_are_read_by_the_product() {
     let product = Product { depth: 64, columns: 32, is_transposed: false };

@@ -3,9 +3,12 @@
 //! Some columns of the matrix at a time are unpacked and multiplied by, so that the memory of its elements of 32 bits
 //! is that of one slice, which all slices share. Nodes of one operator share no temporary memory, so that a matrix which
 //! the operator of the product converts itself stays whole.
+//!
+//! Where the product's kernel would copy columns to have them as quads, they are unpacked as quads. Work groups that
+//! share tiles transpose such a copy with fewer loads than the unpacking takes.
 
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::DIMENSIONS;
+use dml_spirv::element_wise::{DIMENSIONS, QUAD};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fuse::widens;
@@ -35,13 +38,14 @@ pub(super) fn divide(program: &mut Program, target: &Target<'_>) {
     if !program.nodes.iter().any(unpacks) {
         return;
     }
-    let most = Most {
+    let slices = Slices {
         bytes: MOST_BYTES.min(target.max_window() / SLICES_OF_A_WINDOW),
         buffer: target.max_buffer(),
+        may_be_quads: !target.tuning.shared_tiles,
     };
     let uses = Uses::of(std::mem::take(&mut program.nodes));
     let found = uses.numbers().filter_map(|number| {
-        let divided = Division::of(program, &uses, number, most)?;
+        let divided = Division::of(program, &uses, number, slices)?;
         Some((number, divided))
     });
     let found: FxHashMap<usize, Division> = found.collect();
@@ -70,13 +74,30 @@ pub(super) fn divide(program: &mut Program, target: &Target<'_>) {
     program.nodes = nodes;
 }
 
-/// The sizes in bytes of slices.
+/// Slices of matrices on a device.
 #[derive(Clone, Copy)]
-struct Most {
-    /// The size of a slice, unless there were more than [`MOST_SLICES`].
+struct Slices {
+    /// The most bytes of a slice, unless there were more than [`MOST_SLICES`].
     bytes: u64,
     /// The size of the largest buffer, which no slice exceeds.
     buffer: u64,
+    /// Whether columns are unpacked as quads, where kernels read them as such.
+    may_be_quads: bool,
+}
+
+/// A dimension of the matrix, and its stride in a slice.
+struct Line {
+    size: u32,
+    of_matrix: i64,
+    of_slice: i64,
+}
+
+impl Line {
+    /// Whether a stride in the matrix leads along this dimension.
+    fn has(&self, stride: i64) -> bool {
+        let all = self.of_matrix..self.of_matrix * i64::from(self.size);
+        all.contains(&stride) && stride % self.of_matrix == 0
+    }
 }
 
 /// A product by a matrix, and the Map that unpacks the matrix.
@@ -91,14 +112,16 @@ struct Division {
     columns: Dimension,
     /// The number of columns in each slice but the last one.
     count: u32,
-    /// The number of elements in the whole matrix.
+    /// The dimensions of the matrix of more than one element.
+    lines: Vec<Line>,
+    /// The number of elements in a slice.
     elements: u64,
 }
 
 impl Division {
-    /// The division of the product `number` into slices of at most `most` bytes, if it is one by an unpacked matrix of
-    /// more.
-    fn of(program: &Program, uses: &Uses, number: usize, most: Most) -> Option<Self> {
+    /// The division of the product `number` into `slices`, if it is one by an unpacked matrix that is larger than one, or
+    /// that is unpacked as quads.
+    fn of(program: &Program, uses: &Uses, number: usize, slices: Slices) -> Option<Self> {
         let recorded = uses.get(number)?;
         let Node::Contract(all) = &recorded.node else { return None };
         let [sums] = all.as_slice() else { return None };
@@ -124,50 +147,31 @@ impl Division {
         }
         let (read, space) = views::over_the_same(&matrix(sums)?, &map.space, Broadcast::Refused)?;
         let first = read.sizes.iter().position(|size| *size > 1)?;
-        let elements = read.elements();
         let unit = columns.size / read.sizes[first];
-        let of_a_column = elements / u64::from(columns.size) * u64::from(ElementWidth::B32.bytes());
-        let slack = SLACK as u64 * u64::from(ElementWidth::B32.bytes());
-        let fitting = (most.bytes / of_a_column).max(u64::from(columns.size).div_ceil(MOST_SLICES));
-        let fitting = fitting.min(most.buffer.saturating_sub(slack) / of_a_column);
-        let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
-        let multiple =
-            |tile: &u32| unit.checked_next_multiple_of(*tile).filter(|it| it % unit == 0);
-        let tiles = TILES.iter().filter_map(multiple).find(|tile| *tile <= fitting);
-        let tile = tiles.unwrap_or(unit);
-        let count = (fitting / tile).max(1).checked_mul(tile)?;
+        let of_a_column = read.elements() / u64::from(columns.size);
+        let count = slices.columns_of_one(of_a_column, columns.size, unit)?.min(columns.size);
+        let are_quads = slices.may_be_quads && sums.columns_are_worth_a_copy();
+        let (lines, elements) = match are_quads {
+            true => as_quads(sums, count),
+            false => (as_in_matrix(sums, count), of_a_column * u64::from(count)),
+        };
+        let has_line = |stride: &i64| *stride == 0 || lines.iter().any(|line| line.has(*stride));
+        let is_of_lines = space.output.strides.iter().all(has_line);
         let map = Map { space, computation: map.computation.clone() };
         let sums = sums.clone();
-        let division = Self { map_number, map, first, unit, sums, columns, count, elements };
-        (count < columns.size && division.is_of_whole_strides()).then_some(division)
-    }
-
-    /// The number of elements from the first of the matrix's columns to the next element that is none of them, where the
-    /// matrix has no gaps.
-    fn across(&self) -> i64 {
-        self.columns.strides[COLUMNS] * i64::from(self.columns.size)
-    }
-
-    fn is_of_whole_strides(&self) -> bool {
-        let across = self.across();
-        let of_sums = self.sums.batches.iter().chain(&self.sums.depths);
-        let of_sums = of_sums.map(|dimension| dimension.strides[COLUMNS]);
-        let mut strides = of_sums.chain(self.map.space.output.strides);
-        strides.all(|stride| stride >= 0 && (stride < across || stride % across == 0))
+        let division = Self { map_number, map, first, unit, sums, columns, count, lines, elements };
+        (is_of_lines && (are_quads || count < columns.size)).then_some(division)
     }
 
     /// The stride in a slice for one in the matrix.
     fn stride(&self, stride: i64) -> i64 {
-        match stride / self.across() {
-            0 => stride,
-            steps => steps * self.columns.strides[COLUMNS] * i64::from(self.count),
-        }
+        let line = self.lines.iter().find(|line| line.has(stride));
+        line.map_or(0, |line| stride / line.of_matrix * line.of_slice)
     }
 
     /// A slice as a buffer.
     fn content(&self) -> Content {
-        let columns = u64::from(self.columns.size);
-        let count = self.elements / columns * u64::from(self.count) + SLACK as u64;
+        let count = self.elements + SLACK as u64;
         Content::Computed { width: ElementWidth::B32, count, stage: Stage::Execution }
     }
 
@@ -183,26 +187,75 @@ impl Division {
         map.space.output = Operand { strides, ..Operand::at(slice, ElementWidth::B32, 0) };
         let mut sums = self.sums.clone();
         sums.slice_of = Some(self.sums.count());
-        sums.columns[0].size = count;
-        for dimension in sums.batches.iter_mut().chain(&mut sums.depths) {
-            dimension.strides[COLUMNS] = self.stride(dimension.strides[COLUMNS]);
-        }
         for operand in [0, SUMS] {
             sums.places[operand].base += i64::from(first) * self.columns.strides[operand];
+        }
+        sums.columns[0].size = count;
+        let others = sums.batches.iter_mut().chain(&mut sums.depths);
+        for dimension in others.chain(&mut sums.columns) {
+            dimension.strides[COLUMNS] = self.stride(dimension.strides[COLUMNS]);
         }
         sums.places[COLUMNS] = BufferPosition { buffer: slice, base: 0, has_slack: true };
         [Node::Map(map), Node::Contract(vec![sums])]
     }
 }
 
+impl Slices {
+    /// The number of columns in a slice, where each has so many elements and the first dimension of the Map that unpacks
+    /// them has `unit` columns for each coordinate.
+    fn columns_of_one(self, of_a_column: u64, columns: u32, unit: u32) -> Option<u32> {
+        let word = u64::from(ElementWidth::B32.bytes());
+        let of_a_column = of_a_column * word;
+        let fitting = (self.bytes / of_a_column).max(u64::from(columns).div_ceil(MOST_SLICES));
+        let fitting = fitting.min(self.buffer.saturating_sub(SLACK as u64 * word) / of_a_column);
+        let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
+        let multiple =
+            |tile: &u32| unit.checked_next_multiple_of(*tile).filter(|it| it % unit == 0);
+        let tiles = TILES.iter().filter_map(multiple).find(|tile| *tile <= fitting);
+        let tile = tiles.unwrap_or(unit);
+        (fitting / tile).max(1).checked_mul(tile)
+    }
+}
+
+/// The dimensions of the matrix of a product: columns, batches and depths of more than one element.
+fn dimensions(sums: &Sums) -> impl Iterator<Item = (u32, i64)> + '_ {
+    let all = sums.columns.iter().chain(&sums.batches).chain(&sums.depths);
+    let all = all.map(|dimension| (dimension.size, dimension.strides[COLUMNS]));
+    all.filter(|(size, stride)| *size > 1 && *stride != 0)
+}
+
+/// The lines of slices of `count` columns that lie as the matrix does: what is farther apart than all columns is so in
+/// slices, too.
+fn as_in_matrix(sums: &Sums, count: u32) -> Vec<Line> {
+    let column = sums.columns[0].strides[COLUMNS];
+    let across = column * i64::from(sums.columns[0].size);
+    let of_slice = |stride: i64| match stride < across {
+        true => Some(stride),
+        false => (stride % across == 0).then(|| stride / across * column * i64::from(count)),
+    };
+    let line = |(size, of_matrix)| Some(Line { size, of_matrix, of_slice: of_slice(of_matrix)? });
+    dimensions(sums).filter_map(line).collect()
+}
+
+/// The lines of slices of `count` columns that follow one another, and the number of elements: each row is whole quads.
+fn as_quads(sums: &Sums, count: u32) -> (Vec<Line>, u64) {
+    let mut next = 1;
+    let mut lines: Vec<Line> = vec![];
+    let [columns, others @ ..] = &*dimensions(sums).collect::<Vec<_>>() else { return (lines, 0) };
+    for (size, of_matrix) in std::iter::once(columns).chain(others.iter().rev()).copied() {
+        lines.push(Line { size, of_matrix, of_slice: next });
+        next *= i64::from(if next == 1 { count.next_multiple_of(QUAD) } else { size });
+    }
+    (lines, next.cast_unsigned())
+}
+
 /// A space that reads the matrix of a product, columns outermost.
 fn matrix(sums: &Sums) -> Option<IterationSpace> {
-    let all = sums.columns.iter().chain(&sums.batches).chain(&sums.depths);
-    let all: Vec<_> = all.filter(|it| it.size > 1 && it.strides[COLUMNS] != 0).collect();
+    let all: Vec<_> = dimensions(sums).collect();
     let (mut sizes, mut strides) = ([1; DIMENSIONS], [0; DIMENSIONS]);
     let first = DIMENSIONS.checked_sub(all.len())?;
-    for (at, dimension) in (first..).zip(all) {
-        (sizes[at], strides[at]) = (dimension.size, dimension.strides[COLUMNS]);
+    for (at, (size, stride)) in (first..).zip(all) {
+        (sizes[at], strides[at]) = (size, stride);
     }
     let BufferPosition { buffer, base, .. } = sums.places[COLUMNS];
     let output = Operand { strides, ..Operand::at(buffer, ElementWidth::B32, base) };
@@ -259,10 +312,14 @@ mod tests {
 
     /// Divides the products for a device with buffers of at most `most_bytes`.
     fn divide_for(program: &mut Program, most_bytes: u64) {
+        divide_with(program, most_bytes, Tuning::new());
+    }
+
+    fn divide_with(program: &mut Program, most_bytes: u64, tuning: Tuning) {
         let mut capabilities = Capabilities::vulkan_minimum();
         capabilities.limits.max_storage_buffer_range = u32::MAX.into();
         capabilities.limits.max_memory_allocation_size = most_bytes;
-        let (tuning, transfer) = (Tuning::new(), TransferUse::Allowed);
+        let transfer = TransferUse::Allowed;
         divide(program, &Target { capabilities: &capabilities, tuning, transfer });
     }
 
@@ -305,6 +362,33 @@ mod tests {
         let before = small.to_string();
         divide_for(&mut small, 1 << 30);
         assert_eq!(small.to_string(), before);
+    }
+
+    #[test]
+    fn columns_of_many_rows_are_quads_unless_work_groups_share_tiles() {
+        let of_rows = |rows, columns, tuning| {
+            let mut program = product();
+            for recorded in &mut program.nodes {
+                match &mut recorded.node {
+                    Node::Map(map) => map.space.sizes[DIMENSIONS - 2] = columns,
+                    Node::Contract(all) => {
+                        (all[0].row.size, all[0].columns[0].size) = (rows, columns);
+                    }
+                    _ => {}
+                }
+            }
+            divide_with(&mut program, 1 << 30, tuning);
+            let all = sums(&program);
+            let [columns, depths] = [all[0].columns[0], all[0].depths[0]];
+            (all.len(), [columns, depths].map(|it| it.strides[super::COLUMNS]))
+        };
+        let (cpu, gpu) = (Tuning::new(), Tuning::new().with_shared_tiles());
+        let depth = i64::from(DEPTH);
+        assert_eq!(of_rows(16, COLUMNS, cpu), (4, [1, 1024]));
+        assert_eq!(of_rows(16, 1001, cpu), (1, [1, 1004]));
+        assert_eq!(of_rows(15, COLUMNS, cpu), (4, [depth, 1]));
+        assert_eq!(of_rows(16, COLUMNS, gpu), (4, [depth, 1]));
+        assert_eq!(of_rows(16, 1001, gpu), (1, [depth, 1]));
     }
 
     #[test]
