@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use xshell::{Shell, cmd};
+use xshell::Shell;
 
-use crate::process;
+use crate::programs::{self, Profile};
 use crate::workspace;
 
 /// The version of the workspace, which is that of the library.
@@ -25,10 +25,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(sh: &Shell, args: &Args) -> Result<()> {
-    let (release, profile) =
-        if args.debug { (None, "debug") } else { (Some("--release"), "release") };
-    process::succeed(cmd!(sh, "cargo build --locked --package dml-capi --lib {release...}"))?;
-    let built = workspace::target_dir().join(profile);
+    let profile = if args.debug { Profile::Dev } else { Profile::Release };
+    let built = programs::build_packages(sh, &["dml-capi"], profile)?;
     let source = workspace::root().join("crates/dml-capi");
     let prefix = workspace::root().join(&args.prefix);
     let lib = prefix.join("lib");

@@ -164,7 +164,7 @@ pub(crate) fn with_window(window: u64, alignment: u64) -> Capabilities {
 
 /// The number of an operator's cases that are run on the host, evenly chosen; an optimized build runs more. Devices
 /// run all.
-const MOST_CASES: usize = if cfg!(debug_assertions) { 50 } else { 200 };
+const MOST_CASES: usize = if cfg!(debug_assertions) { 24 } else { 200 };
 
 fn check_everything(targets: &[Target<'_>]) {
     check_operators(OPERATORS.iter().copied(), targets);

@@ -1,5 +1,5 @@
-//! The library crates are complete: packaged as for a registry, a program outside the workspace
-//! builds on them, without a shader compiler.
+//! The library crates are complete: packaged as for a registry, they and a program outside the workspace compile,
+//! without a shader compiler.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -19,11 +19,10 @@ fn main() {
 }
 "#;
 
-fn cargo(folder: &Path, arguments: &[&str]) -> String {
+fn cargo(folder: &Path, arguments: &[&str]) {
     let output = Command::new(env!("CARGO")).args(arguments).current_dir(folder).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "cargo {arguments:?}: {error}");
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// With the present time: all files of an archive have the same one, and cargo would not see that
@@ -34,11 +33,9 @@ fn unpack(archive: &Path, folder: &Path) {
 }
 
 #[test]
-fn a_program_outside_the_workspace_builds_on_the_packaged_crates() {
+fn a_program_outside_the_workspace_compiles_with_the_packaged_crates() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumer");
-    // With the workspace's profile, so that what both depend on is built once. The packaged crates are built only
-    // here, and hardly run, so optimizing them would be wasted.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let packages = folder.join("packages");
     let _ = fs::remove_dir_all(&packages);
@@ -51,12 +48,8 @@ fn a_program_outside_the_workspace_builds_on_the_packaged_crates() {
 
     let version = env!("CARGO_PKG_VERSION");
     let mut manifest = "[package]\nname = \"consumer\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\n"
+         [dependencies]\ndml = \"0.2\"\n\n[patch.crates-io]\n"
         .to_owned();
-    for name in CRATES {
-        manifest.push_str(&format!("[profile.dev.package.{name}]\nopt-level = 0\n\n"));
-    }
-    manifest.push_str("[dependencies]\ndml = \"0.2\"\n\n[patch.crates-io]\n");
     for name in CRATES {
         let archive = target.join(format!("package/{name}-{version}.crate"));
         unpack(&archive, &packages);
@@ -66,11 +59,7 @@ fn a_program_outside_the_workspace_builds_on_the_packaged_crates() {
     fs::write(packages.join("src/main.rs"), CONSUMER).unwrap();
     fs::copy(workspace.join("Cargo.lock"), packages.join("Cargo.lock")).unwrap();
 
-    let printed = cargo(&packages, &["run", "--quiet", "--target-dir", target.to_str().unwrap()]);
-    assert!(
-        printed.starts_with("DIAGONAL_MATRIX: OutputTensor.DimensionCount: 2 needs"),
-        "{printed}"
-    );
+    cargo(&packages, &["check", "--quiet", "--target-dir", target.to_str().unwrap()]);
     let lock = fs::read_to_string(packages.join("Cargo.lock")).unwrap();
     assert!(!lock.contains("shaderc"), "the library must not need a shader compiler");
 }
