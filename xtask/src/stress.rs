@@ -35,7 +35,7 @@ pub(crate) fn one(sh: &Shell, arguments: &[&str]) -> Result<()> {
 /// The step `stress` of `ci`: what says enough in a short time, on both CPU drivers.
 const SHORT: [&[&str]; 4] = [
     &["faults", "--quick", "--scenario", "owning"],
-    &["plans", "--count", "20000"],
+    &["plans", "--count", "3000"],
     &["cycles", "--buffers", "2000", "--devices", "20"],
     &["soak", "--time", "5s", "--threads", "4", "--validation"],
 ];

@@ -14,7 +14,7 @@ use rspirv::binary::Assemble as _;
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
 
-use crate::{changed, changed_on, check_found, on_every_device};
+use crate::{changed, changed_on, check_found, on_a_device};
 
 /// Changes a kernel's instructions; returns how many.
 type Change = fn(&mut Module) -> usize;
@@ -62,7 +62,7 @@ impl Lowering for ChangedKernels {
 }
 
 fn check(mutation: &ChangedKernels) {
-    on_every_device(mutation, |name, executor| {
+    on_a_device(mutation, |name, executor| {
         check_found(name, changed(mutation), executor, WRONG_ELEMENT);
     });
     assert!(mutation.made.lock().unwrap().values().any(|it| it.name.ends_with(mutation.name)));
@@ -73,7 +73,7 @@ const WRONG_ELEMENT: &str = ": output 0: element";
 /// Only devices with the types have such kernels.
 fn check_native(mutation: &ChangedKernels) {
     let devices = AtomicUsize::new(0);
-    on_every_device(mutation, |name, executor| {
+    on_a_device(mutation, |name, executor| {
         let capabilities = executor.capabilities().expect("a device has capabilities");
         let mut cases = changed_on(capabilities, mutation).peekable();
         if cases.peek().is_some() {

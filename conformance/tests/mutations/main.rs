@@ -1,8 +1,11 @@
 //! Tests that the suite can fail: defects of the kinds that matter are made on purpose, and the cases find
-//! each of them on every device; defects in a plan or a table also on the host interpreter.
+//! each of them on a device, at night on every one; defects in a plan or a table also on the host interpreter.
 
 #![allow(clippy::print_stderr, reason = "says which case found it")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../../../crates/dml/tests/common/one_driver.rs"]
+mod one_driver;
 
 mod bindings;
 mod comparison;
@@ -66,27 +69,31 @@ fn changed_on(
     })
 }
 
-/// Runs `test` on every device, with its name and with plans from `lowering`.
-fn on_every_device(lowering: &dyn Lowering, test: impl Fn(&str, &dyn Executor)) {
-    on_devices_with(EntryPoints::default(), lowering, test);
+/// Runs `test` on the device that runs the present test, with its name and with plans from `lowering`.
+fn on_a_device(lowering: &dyn Lowering, test: impl Fn(&str, &dyn Executor)) {
+    on_a_device_with(EntryPoints::default(), lowering, test);
 }
 
-fn on_devices_with(
+fn on_a_device_with(
     entry_points: EntryPoints,
     lowering: &dyn Lowering,
     test: impl Fn(&str, &dyn Executor),
 ) {
     let desc = InstanceDesc { validation: validation(), entry_points, ..InstanceDesc::default() };
     let open = || Instance::new(&desc).expect("a Vulkan loader; run `cargo xtask test`");
-    let count = open().physical_devices().unwrap().len();
+    let all = open().physical_devices().unwrap();
+    let suitable: Vec<usize> =
+        (0..all.len()).filter(|index| all[*index].unsuitable().is_none()).collect();
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or_default().as_bytes();
     let mut tested = 0;
-    for index in 0..count {
+    for (at, index) in suitable.iter().copied().enumerate() {
+        if !one_driver::runs(at, suitable.len(), name) {
+            continue;
+        }
         // One for each device, because the layer limits how often it reports a message to an instance.
         let instance = open();
         let physical = instance.physical_devices().unwrap().swap_remove(index);
-        if physical.unsuitable().is_some() {
-            continue;
-        }
         // In spite of the environment: kernels that are wrong on purpose must stay in their buffers.
         let options = DeviceOptions {
             feature_level: FeatureLevel::HIGHEST,
@@ -145,7 +152,7 @@ fn without_a_defect_nothing_is_found() {
     // The suite itself runs all of them, and more.
     let cases: Vec<Case> = cases().step_by(160).cloned().collect();
     let nothing: [String; 0] = [];
-    on_every_device(&Runtime, |name, executor| {
+    on_a_device(&Runtime, |name, executor| {
         assert_eq!(findings(&cases, executor), nothing, "{name}");
     });
     let on_host: Vec<Case> =
@@ -162,7 +169,7 @@ fn a_missing_barrier_is_found_by_the_layer() {
     }
     let is_packed = |case: &&Case| matches!(&*case.id.name, "offset_zero" | "input_band_one_wide");
     let entry_points = dml_fault::without_pipeline_barriers();
-    on_devices_with(entry_points, &Runtime, |name, executor| {
+    on_a_device_with(entry_points, &Runtime, |name, executor| {
         check_found(name, cases().filter(is_packed), executor, "SYNC-HAZARD");
     });
 }

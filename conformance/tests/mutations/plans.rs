@@ -8,10 +8,10 @@ use dml_conformance::cases::Case;
 use dml_conformance::execute::Lowering;
 use dml_ops::Target;
 
-use crate::{cases, changed, check_found, interpreter, on_every_device};
+use crate::{cases, changed, check_found, interpreter, on_a_device};
 
 fn check(mutation: &dyn Lowering, words: &str) {
-    on_every_device(mutation, |name, executor| {
+    on_a_device(mutation, |name, executor| {
         check_found(name, changed(mutation), executor, words);
     });
     check_found("host interpreter", changed(mutation), &interpreter(mutation), words);
@@ -144,7 +144,7 @@ fn a_defect_of_kernels_is_found_where_the_host_makes_the_chosen_bytes() {
     let cases: Vec<&Case> = cases().filter(is_host_made).collect();
     let words = "/offset_right: by strategy kernel: output 0: element";
     let mutation = &wrong_by_kernels;
-    on_every_device(mutation, |name, executor| {
+    on_a_device(mutation, |name, executor| {
         check_found(name, cases.iter().copied(), executor, words);
     });
     check_found("host interpreter", cases, &interpreter(mutation), words);
