@@ -33,7 +33,7 @@ fn nobody_has_to_read_the_output() {
     let report = folder.text_path("run.json");
     write_report(&report);
     let quiet = (Some(0), String::new());
-    assert_eq!(without_reader(&["list"]), quiet);
+    assert_eq!(without_reader(&["list", "--feature-level", "1_0"]), quiet);
     for format in ["table", "json", "junit", "html"] {
         assert_eq!(without_reader(&["convert", &report, "--format", format]), quiet, "{format}");
     }

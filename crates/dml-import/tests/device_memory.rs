@@ -173,17 +173,13 @@ fn memory_of_a_large_run_is_freed_when_only_small_ones_follow() {
             }
         }
         assert_eq!(arenas(&large), (whole.clone(), most));
-        let after: Vec<u64> = (0..2 * SHORT_RUNS)
-            .map(|_| {
-                let (outputs, bytes) = arenas(&small);
-                assert_eq!(outputs, part);
-                bytes
-            })
-            .collect();
-        let (before, after) = after.split_at(SHORT_RUNS - 1);
-        assert!(before.iter().all(|bytes| *bytes == most), "{before:?} of {most}");
-        assert_eq!(after[0], 0);
-        assert!(after[1..].iter().all(|bytes| *bytes == after[1] && *bytes < most / 2));
+        for run in 1..=2 * SHORT_RUNS {
+            let (outputs, bytes) = arenas(&small);
+            assert_eq!(outputs, part);
+            // Freed by the last of some short runs, and smaller from the next one on.
+            assert_eq!([bytes == most, bytes == 0], [run < SHORT_RUNS, run == SHORT_RUNS], "{run}");
+            assert!(run <= SHORT_RUNS || bytes < most / 2, "{run}: {bytes} of {most}");
+        }
         let (outputs, bytes) = arenas(&large);
         assert!(outputs == whole && bytes >= most);
     });

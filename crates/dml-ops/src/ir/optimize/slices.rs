@@ -7,8 +7,10 @@
 //! Where the product's kernel would copy columns to have them as quads, they are unpacked as quads. Work groups that
 //! share tiles transpose such a copy with fewer loads than the unpacking takes.
 
+mod layout;
+
 use dml_spirv::ElementWidth;
-use dml_spirv::element_wise::{DIMENSIONS, QUAD};
+use dml_spirv::element_wise::DIMENSIONS;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fuse::widens;
@@ -20,6 +22,7 @@ use crate::ir::{
     Buffer, BufferPosition, Content, Dimension, Map, Node, Numbers, Program, Recorded, SUMS, Stage,
     Sums,
 };
+use layout::{SliceLayout, dimensions};
 
 /// The most bytes of a slice, for which large devices still have work enough.
 const MOST_BYTES: u64 = 16 << 20;
@@ -85,21 +88,6 @@ struct Slices {
     may_be_quads: bool,
 }
 
-/// A dimension of the matrix, and its stride in a slice.
-struct Line {
-    size: u32,
-    of_matrix: i64,
-    of_slice: i64,
-}
-
-impl Line {
-    /// Whether a stride in the matrix leads along this dimension.
-    fn has(&self, stride: i64) -> bool {
-        let all = self.of_matrix..self.of_matrix * i64::from(self.size);
-        all.contains(&stride) && stride % self.of_matrix == 0
-    }
-}
-
 /// A product by a matrix, and the Map that unpacks the matrix.
 struct Division {
     map_number: usize,
@@ -112,10 +100,7 @@ struct Division {
     columns: Dimension,
     /// The number of columns in each slice but the last one.
     count: u32,
-    /// The dimensions of the matrix of more than one element.
-    lines: Vec<Line>,
-    /// The number of elements in a slice.
-    elements: u64,
+    layout: SliceLayout,
 }
 
 impl Division {
@@ -151,27 +136,25 @@ impl Division {
         let of_a_column = read.elements() / u64::from(columns.size);
         let count = slices.columns_of_one(of_a_column, columns.size, unit)?.min(columns.size);
         let are_quads = slices.may_be_quads && sums.columns_are_worth_a_copy();
-        let (lines, elements) = match are_quads {
-            true => as_quads(sums, count),
-            false => (as_in_matrix(sums, count), of_a_column * u64::from(count)),
+        let layout = match are_quads {
+            true => SliceLayout::of_quads(sums, count),
+            false => SliceLayout::as_in_matrix(sums, count, of_a_column),
         };
-        let has_line = |stride: &i64| *stride == 0 || lines.iter().any(|line| line.has(*stride));
-        let is_of_lines = space.output.strides.iter().all(has_line);
+        let has_dimensions = space.output.strides.iter().all(|it| layout.stride(*it).is_some());
         let map = Map { space, computation: map.computation.clone() };
         let sums = sums.clone();
-        let division = Self { map_number, map, first, unit, sums, columns, count, lines, elements };
-        (is_of_lines && (are_quads || count < columns.size)).then_some(division)
+        let division = Self { map_number, map, first, unit, sums, columns, count, layout };
+        (has_dimensions && (are_quads || count < columns.size)).then_some(division)
     }
 
-    /// The stride in a slice for one in the matrix.
+    /// The stride in a slice for one in the matrix, along a dimension of more than one element.
     fn stride(&self, stride: i64) -> i64 {
-        let line = self.lines.iter().find(|line| line.has(stride));
-        line.map_or(0, |line| stride / line.of_matrix * line.of_slice)
+        self.layout.stride(stride).unwrap_or_default()
     }
 
     /// A slice as a buffer.
     fn content(&self) -> Content {
-        let count = self.elements + SLACK as u64;
+        let count = self.layout.elements + SLACK as u64;
         Content::Computed { width: ElementWidth::B32, count, stage: Stage::Execution }
     }
 
@@ -215,38 +198,6 @@ impl Slices {
         let tile = tiles.unwrap_or(unit);
         (fitting / tile).max(1).checked_mul(tile)
     }
-}
-
-/// The dimensions of the matrix of a product: columns, batches and depths of more than one element.
-fn dimensions(sums: &Sums) -> impl Iterator<Item = (u32, i64)> + '_ {
-    let all = sums.columns.iter().chain(&sums.batches).chain(&sums.depths);
-    let all = all.map(|dimension| (dimension.size, dimension.strides[COLUMNS]));
-    all.filter(|(size, stride)| *size > 1 && *stride != 0)
-}
-
-/// The lines of slices of `count` columns that lie as the matrix does: what is farther apart than all columns is so in
-/// slices, too.
-fn as_in_matrix(sums: &Sums, count: u32) -> Vec<Line> {
-    let column = sums.columns[0].strides[COLUMNS];
-    let across = column * i64::from(sums.columns[0].size);
-    let of_slice = |stride: i64| match stride < across {
-        true => Some(stride),
-        false => (stride % across == 0).then(|| stride / across * column * i64::from(count)),
-    };
-    let line = |(size, of_matrix)| Some(Line { size, of_matrix, of_slice: of_slice(of_matrix)? });
-    dimensions(sums).filter_map(line).collect()
-}
-
-/// The lines of slices of `count` columns that follow one another, and the number of elements: each row is whole quads.
-fn as_quads(sums: &Sums, count: u32) -> (Vec<Line>, u64) {
-    let mut next = 1;
-    let mut lines: Vec<Line> = vec![];
-    let [columns, others @ ..] = &*dimensions(sums).collect::<Vec<_>>() else { return (lines, 0) };
-    for (size, of_matrix) in std::iter::once(columns).chain(others.iter().rev()).copied() {
-        lines.push(Line { size, of_matrix, of_slice: next });
-        next *= i64::from(if next == 1 { count.next_multiple_of(QUAD) } else { size });
-    }
-    (lines, next.cast_unsigned())
 }
 
 /// A space that reads the matrix of a product, columns outermost.
