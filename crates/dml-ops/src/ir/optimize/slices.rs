@@ -19,8 +19,7 @@ use super::views::{self, Broadcast};
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, SLACK};
 use crate::ir::{
-    Buffer, BufferPosition, Content, Dimension, Map, Node, Numbers, Program, Recorded, SUMS, Stage,
-    Sums,
+    Buffer, BufferPosition, Dimension, Map, Node, Numbers, Program, Recorded, SUMS, Stage, Sums,
 };
 use layout::{SliceLayout, dimensions};
 
@@ -65,7 +64,7 @@ pub(super) fn divide(program: &mut Program, target: &Target<'_>) {
             nodes.push(recorded.clone());
             continue;
         };
-        let slice = program.declare(division.content());
+        let slice = program.declare(division.layout.content());
         for first in (0..division.columns.size).step_by(division.count as usize) {
             for (node, origin) in
                 division.nodes(slice, first).into_iter().zip([&unpacked.origin, &recorded.origin])
@@ -135,11 +134,11 @@ impl Division {
         let unit = columns.size / read.sizes[first];
         let of_a_column = read.elements() / u64::from(columns.size);
         let count = slices.columns_of_one(of_a_column, columns.size, unit)?.min(columns.size);
-        let are_quads = slices.may_be_quads && sums.columns_are_worth_a_copy();
-        let layout = match are_quads {
-            true => SliceLayout::of_quads(sums, count),
-            false => SliceLayout::as_in_matrix(sums, count, of_a_column),
-        };
+        let quads = (slices.may_be_quads && sums.columns_are_worth_a_copy())
+            .then(|| SliceLayout::of_quads(sums, count))
+            .filter(|quads| quads.content().bytes() <= slices.buffer);
+        let are_quads = quads.is_some();
+        let layout = quads.unwrap_or_else(|| SliceLayout::as_in_matrix(sums, count, of_a_column));
         let has_dimensions = space.output.strides.iter().all(|it| layout.stride(*it).is_some());
         let map = Map { space, computation: map.computation.clone() };
         let sums = sums.clone();
@@ -150,12 +149,6 @@ impl Division {
     /// The stride in a slice for one in the matrix, along a dimension of more than one element.
     fn stride(&self, stride: i64) -> i64 {
         self.layout.stride(stride).unwrap_or_default()
-    }
-
-    /// A slice as a buffer.
-    fn content(&self) -> Content {
-        let count = self.layout.elements + SLACK as u64;
-        Content::Computed { width: ElementWidth::B32, count, stage: Stage::Execution }
     }
 
     /// The Map that unpacks the columns from `first` on to the buffer `slice`, and the product by these.
@@ -220,7 +213,7 @@ mod tests {
 
     use super::*;
     use crate::TransferUse;
-    use crate::ir::Computation;
+    use crate::ir::{Computation, Content};
 
     const ROWS: u32 = 8;
     const DEPTH: u32 = 4096;
@@ -340,6 +333,25 @@ mod tests {
         assert_eq!(of_rows(15, COLUMNS, cpu), (4, [depth, 1]));
         assert_eq!(of_rows(16, COLUMNS, gpu), (4, [depth, 1]));
         assert_eq!(of_rows(16, 1001, gpu), (1, [depth, 1]));
+    }
+
+    #[test]
+    fn columns_are_no_quads_where_these_exceed_the_largest_buffer() {
+        let bytes = |columns: u64| (columns * u64::from(DEPTH) + SLACK as u64) * 4;
+        let column_stride = |most_bytes| {
+            let mut program = product();
+            for recorded in &mut program.nodes {
+                match &mut recorded.node {
+                    Node::Map(map) => map.space.sizes[DIMENSIONS - 2] = 5,
+                    Node::Contract(all) => (all[0].row.size, all[0].columns[0].size) = (16, 5),
+                    _ => {}
+                }
+            }
+            divide_for(&mut program, most_bytes);
+            sums(&program)[0].columns[0].strides[super::COLUMNS]
+        };
+        assert_eq!(column_stride(bytes(4)), 1);
+        assert_eq!(column_stride(bytes(4) - 1), i64::from(DEPTH));
     }
 
     #[test]

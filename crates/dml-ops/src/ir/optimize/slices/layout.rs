@@ -1,16 +1,18 @@
 //! The order of the elements of a slice.
 
+use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::QUAD;
 
 use super::COLUMNS;
-use crate::ir::Sums;
+use crate::ir::space::SLACK;
+use crate::ir::{Content, Stage, Sums};
 
 /// The strides in a slice for those in the matrix that it is a slice of.
 pub(super) struct SliceLayout {
     /// The dimensions of the matrix of more than one element.
     dimensions: Vec<Strides>,
     /// The number of elements in a slice.
-    pub(super) elements: u64,
+    elements: u64,
 }
 
 /// The strides along a dimension of the matrix of `size` elements.
@@ -58,6 +60,12 @@ impl SliceLayout {
         }
         all.extend(columns);
         Self { dimensions: all, elements: next.cast_unsigned() }
+    }
+
+    /// A slice as a buffer, in which quads may be read from any element on.
+    pub(super) fn content(&self) -> Content {
+        let count = self.elements + SLACK as u64;
+        Content::Computed { width: ElementWidth::B32, count, stage: Stage::Execution }
     }
 
     /// The stride in a slice for one in the matrix; `None` where it leads along no dimension.
