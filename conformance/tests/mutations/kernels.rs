@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dml::core::kernel::{KernelDescription, KernelModule, Shared};
 use dml::core::plan::{InPlace, Plan, Step};
 use dml::core::{Error, Validated};
+use dml::vk::EntryPoints;
 use dml_conformance::execute::Lowering;
 use dml_ops::Target;
 use rspirv::binary::Assemble as _;
 use rspirv::dr::{Instruction, Module, Operand};
 use rspirv::spirv::{Op, Word};
 
-use crate::{changed, changed_on, check_found, on_a_device};
+use crate::{Devices, changed, changed_on, check_found, on_a_device, on_devices_with};
 
 /// Changes a kernel's instructions; returns how many.
 type Change = fn(&mut Module) -> usize;
@@ -73,7 +74,7 @@ const WRONG_ELEMENT: &str = ": output 0: element";
 /// Only devices with the types have such kernels.
 fn check_native(mutation: &ChangedKernels) {
     let devices = AtomicUsize::new(0);
-    on_a_device(mutation, |name, executor| {
+    on_devices_with(Devices::Every, EntryPoints::default(), mutation, |name, executor| {
         let capabilities = executor.capabilities().expect("a device has capabilities");
         let mut cases = changed_on(capabilities, mutation).peekable();
         if cases.peek().is_some() {

@@ -69,12 +69,22 @@ fn changed_on(
     })
 }
 
-/// Runs `test` on the device that runs the present test, with its name and with plans from `lowering`.
-fn on_a_device(lowering: &dyn Lowering, test: impl Fn(&str, &dyn Executor)) {
-    on_a_device_with(EntryPoints::default(), lowering, test);
+/// Which of several devices run a test.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Devices {
+    /// One by day, always the same for a test: a suite that does not find a defect is wrong on any of them.
+    One,
+    /// All, as a defect may not exist on some.
+    Every,
 }
 
-fn on_a_device_with(
+/// Runs `test` on the device that runs the present test, with its name and with plans from `lowering`.
+fn on_a_device(lowering: &dyn Lowering, test: impl Fn(&str, &dyn Executor)) {
+    on_devices_with(Devices::One, EntryPoints::default(), lowering, test);
+}
+
+fn on_devices_with(
+    devices: Devices,
     entry_points: EntryPoints,
     lowering: &dyn Lowering,
     test: impl Fn(&str, &dyn Executor),
@@ -88,7 +98,7 @@ fn on_a_device_with(
     let name = thread.name().unwrap_or_default().as_bytes();
     let mut tested = 0;
     for (at, index) in suitable.iter().copied().enumerate() {
-        if !one_driver::runs(at, suitable.len(), name) {
+        if devices == Devices::One && !one_driver::runs(at, suitable.len(), name) {
             continue;
         }
         // One for each device, because the layer limits how often it reports a message to an instance.
@@ -169,7 +179,7 @@ fn a_missing_barrier_is_found_by_the_layer() {
     }
     let is_packed = |case: &&Case| matches!(&*case.id.name, "offset_zero" | "input_band_one_wide");
     let entry_points = dml_fault::without_pipeline_barriers();
-    on_a_device_with(entry_points, &Runtime, |name, executor| {
+    on_devices_with(Devices::One, entry_points, &Runtime, |name, executor| {
         check_found(name, cases().filter(is_packed), executor, "SYNC-HAZARD");
     });
 }

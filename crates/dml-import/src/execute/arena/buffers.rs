@@ -108,7 +108,7 @@ fn renew(
 
 /// At most an eighth more than `size`, so that sizes which differ little become equal.
 pub(super) fn with_slack(size: u64) -> u64 {
-    let unit = size.checked_next_power_of_two().map_or(1, |power| (power / 16).max(256));
+    let unit = size.checked_next_power_of_two().map_or(1, |power| (power / 16).max(ATOM));
     size.checked_next_multiple_of(unit).unwrap_or(size)
 }
 
