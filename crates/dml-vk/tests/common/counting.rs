@@ -26,13 +26,34 @@ pub(crate) fn live_bytes() -> usize {
 
 struct Counting;
 
+impl Counting {
+    /// An allocation of this size by the calling thread.
+    fn count(size: usize) {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        LIVE.fetch_add(size, Ordering::Relaxed);
+    }
+}
+
 // SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
+        Self::count(layout.size());
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        Self::count(layout.size());
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    /// Counts as an allocation, wherever the block is afterwards.
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        Self::count(size);
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
