@@ -115,7 +115,15 @@ pub fn random(
 /// Finds cases by their ids. Fast if consecutive ids have the same operator and signature.
 #[derive(Default)]
 pub struct Finder {
-    recent: Option<(Cell, Vec<Case>)>,
+    recent: Option<Recent>,
+}
+
+/// The cases of the cell in which a case was found last.
+struct Recent {
+    cell: Cell,
+    cases: Vec<Case>,
+    /// The index after that case, where the next one is most likely found.
+    next: usize,
 }
 
 impl Finder {
@@ -125,12 +133,15 @@ impl Finder {
         if let Some((seed, index)) = id.random() {
             return cell.refusal().is_none().then(|| cell.random(seed, index));
         }
-        if !self.recent.as_ref().is_some_and(|(recent, _)| recent.is_same(&cell)) {
+        if !self.recent.as_ref().is_some_and(|recent| recent.cell.is_same(&cell)) {
             let cases = cell.all_cases();
-            self.recent = Some((cell, cases));
+            self.recent = Some(Recent { cell, cases, next: 0 });
         }
-        let (_, cases) = self.recent.as_ref()?;
-        cases.iter().find(|case| case.id == *id).cloned()
+        let Recent { cases, next, .. } = self.recent.as_mut()?;
+        let in_order = (*next..cases.len()).chain(0..*next);
+        let found = in_order.into_iter().find(|at| cases[*at].id.name == id.name)?;
+        *next = found + 1;
+        Some(cases[found].clone())
     }
 }
 

@@ -15,6 +15,7 @@ use dml_reference::Signature;
 use crate::cases::{Case, CaseId, Finder, Kind, Listed, Listing};
 use crate::execute::{Details, Lowering, Runtime, run};
 use crate::outcomes::{End, Outcomes};
+use crate::parallel;
 use crate::pool::{Pool, Work};
 use crate::protocol::{Reply, Request};
 use crate::results::errors::Largest;
@@ -145,6 +146,12 @@ fn executed_before(cases: &[Listed]) -> Vec<Option<u32>> {
     cases.iter().enumerate().map(before).collect()
 }
 
+/// A case, and the one whose result it shares.
+struct Sharing {
+    index: usize,
+    executed: usize,
+}
+
 /// Collects results, which arrive in any order.
 struct Collector {
     start: Instant,
@@ -189,26 +196,38 @@ impl Collector {
         lowering: &dyn Lowering,
         mut progress: impl FnMut(&CaseResult),
     ) -> anyhow::Result<()> {
-        let mut finder = Finder::default();
-        for (index, listed) in cases.iter().enumerate() {
-            let Some(executed) = self.shared[index].filter(|_| self.results[index].is_none())
-            else {
-                continue;
-            };
-            let Some(executed) = &self.results[executed as usize] else { continue };
-            let case = found(listed, &mut finder)?;
-            let result = match lowering.validate(&case.operator, case.level) {
-                Ok(_) => {
-                    let executed = executed.result(&listed.id);
-                    CaseResult { failure: None, microseconds: 0, ..executed }
-                }
-                Err(error) => {
-                    let detail = format!("refused, but it must be accepted: {error}");
-                    CaseResult::new(&listed.id, ResultCode::Fail, Some(detail), None)
-                }
-            };
-            progress(&result);
-            self.add(index, result);
+        let sharing = |index: usize| {
+            let executed = self.shared[index].filter(|_| self.results[index].is_none())? as usize;
+            self.results[executed].is_some().then_some(Sharing { index, executed })
+        };
+        let sharing: Vec<Sharing> = (0..cases.len()).filter_map(sharing).collect();
+        let cell = |it: &Sharing| (cases[it.index].id.level, pipelines(&cases[it.index].id));
+        let cells: Vec<&[Sharing]> =
+            sharing.chunk_by(|first, second| cell(first) == cell(second)).collect();
+        let validated = parallel::map(&cells, |cell| {
+            let mut finder = Finder::default();
+            let validated = cell.iter().map(|it| {
+                let case = found(&cases[it.index], &mut finder)?;
+                Ok(lowering.validate(&case.operator, case.level).map(|_| ()))
+            });
+            validated.collect::<anyhow::Result<Vec<_>>>()
+        });
+        for (cell, validated) in cells.into_iter().zip(validated) {
+            for (it, validated) in cell.iter().zip(validated?) {
+                let id = &cases[it.index].id;
+                let result = match (validated, &self.results[it.executed]) {
+                    (Ok(()), Some(executed)) => {
+                        CaseResult { failure: None, microseconds: 0, ..executed.result(id) }
+                    }
+                    (Ok(()), None) => continue,
+                    (Err(error), _) => {
+                        let detail = format!("refused, but it must be accepted: {error}");
+                        CaseResult::new(id, ResultCode::Fail, Some(detail), None)
+                    }
+                };
+                progress(&result);
+                self.add(it.index, result);
+            }
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use dml::{DataType, FeatureLevel};
 
 use crate::cases::{self, Case, CaseId, Filter, Finder, Listed, Listing};
 use crate::exit::Usage;
+use crate::parallel;
 use crate::pattern::Pattern;
 use crate::results;
 
@@ -53,12 +54,17 @@ impl Selection {
     /// # Errors
     /// The list cannot be read or has an entry that is not an id, or no case is selected.
     pub fn cases(&self) -> anyhow::Result<Listing> {
-        let mut chosen = Vec::new();
-        self.try_for_each(|case| {
-            chosen.push(Listed::generated(case));
-            Ok(())
-        })?;
-        Ok(chosen.into_iter().collect())
+        let listed = parallel::map(&self.sources()?, |source| {
+            let mut listed = Vec::new();
+            let list = |case| {
+                listed.push(Listed::generated(case));
+                Ok(())
+            };
+            self.visit_chosen(source, list).map(|_| listed)
+        });
+        let listed = listed.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
+        let listed: Listing = listed.into_iter().flatten().collect();
+        if listed.is_empty() { Err(self.no_case().into()) } else { Ok(listed) }
     }
 
     /// Calls `visit` with each of [`Self::cases`] as soon as it is generated.
@@ -67,17 +73,11 @@ impl Selection {
     /// The errors of [`Self::cases`], and the first one of `visit`.
     pub fn try_for_each(
         &self,
-        visit: impl FnMut(Case) -> anyhow::Result<()>,
+        mut visit: impl FnMut(Case) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let mut finder = Finder::default();
-        let count = match (&self.case_list, self.named_case(&mut finder)) {
-            (Some(path), _) => self.visit_chosen(read_case_list(path, &mut finder)?, visit),
-            (None, Some(case)) => self.visit_chosen([case], visit),
-            (None, None) => {
-                let filter = Filter::new(self.filter.as_ref());
-                self.visit_chosen(self.generated(&filter), visit)
-            }
-        }?;
+        let sources = self.sources()?;
+        let counts = sources.iter().map(|source| self.visit_chosen(source, &mut visit));
+        let count: usize = counts.sum::<anyhow::Result<usize>>()?;
         if count == 0 { Err(self.no_case().into()) } else { Ok(()) }
     }
 
@@ -102,10 +102,10 @@ impl Selection {
         ))
     }
 
-    /// Visits those of `cases` that pass the filter and are in the shard; returns how many.
+    /// Visits those cases of `source` that pass the filter and are in the shard; returns how many.
     fn visit_chosen(
         &self,
-        cases: impl IntoIterator<Item = Case>,
+        source: &Source,
         mut visit: impl FnMut(Case) -> anyhow::Result<()>,
     ) -> anyhow::Result<usize> {
         let is_chosen = |case: &Case| {
@@ -117,7 +117,7 @@ impl Selection {
                 && self.shard.is_none_or(|shard| shard.has(&id))
         };
         let mut count = 0;
-        for case in cases.into_iter().filter(is_chosen) {
+        for case in source.cases(&Filter::new(self.filter.as_ref())).filter(is_chosen) {
             visit(case)?;
             count += 1;
         }
@@ -143,18 +143,48 @@ impl Selection {
         }
     }
 
+    /// Where the cases come from, in their order.
+    fn sources(&self) -> Result<Vec<Source>, Usage> {
+        let mut finder = Finder::default();
+        if let Some(path) = &self.case_list {
+            return Ok(vec![Source::Found(read_case_list(path, &mut finder)?)]);
+        }
+        if let Some(case) = self.named_case(&mut finder) {
+            return Ok(vec![Source::Found(vec![case])]);
+        }
+        let levels = self.feature_level.0.iter().copied();
+        let (count, seed) = (self.random, self.seed);
+        let random = levels.clone().max().map(|level| Source::Random { level, count, seed });
+        Ok(levels.map(Source::Level).chain(random).collect())
+    }
+
     /// The case that the filter names in full: a random case then needs no `--random` and `--seed`.
     fn named_case(&self, finder: &mut Finder) -> Option<Case> {
         let id: CaseId = self.filter.as_ref()?.glob().parse().ok()?;
         if self.feature_level.0.contains(&id.level) { finder.find(&id) } else { None }
     }
+}
 
-    fn generated(&self, filter: &Filter<'_>) -> impl Iterator<Item = Case> {
-        let (levels, random, seed) = (self.feature_level.0.clone(), self.random, self.seed);
-        let highest = levels.iter().copied().max();
-        let fixed = levels.into_iter().flat_map(move |level| cases::all(level, filter));
-        let random = highest.map(|level| cases::random(level, filter, random, seed));
-        fixed.chain(random.into_iter().flatten())
+/// Where cases come from.
+enum Source {
+    /// Ids.
+    Found(Vec<Case>),
+    /// The fixed cases of a level.
+    Level(FeatureLevel),
+    /// The random cases of a level.
+    Random { level: FeatureLevel, count: u32, seed: u64 },
+}
+
+impl Source {
+    /// The cases, generated one after the other. Those that the filter does not match may be left out.
+    fn cases<'a>(&'a self, filter: &'a Filter<'a>) -> Box<dyn Iterator<Item = Case> + 'a> {
+        match self {
+            Self::Found(cases) => Box::new(cases.iter().cloned()),
+            Self::Level(level) => Box::new(cases::all(*level, filter)),
+            Self::Random { level, count, seed } => {
+                Box::new(cases::random(*level, filter, *count, *seed))
+            }
+        }
     }
 }
 
@@ -327,8 +357,9 @@ mod tests {
             let filtered =
                 Selection { filter: Some(pattern.clone()), random: 2, ..selection(&levels) };
             let filter = Filter::new(Some(&pattern));
-            let generated = filtered.generated(&filter).map(|case| case.id.to_string());
-            let generated: Vec<String> = generated.collect();
+            let sources = filtered.sources().unwrap();
+            let generated = sources.iter().flat_map(|source| source.cases(&filter));
+            let generated: Vec<String> = generated.map(|case| case.id.to_string()).collect();
             assert!(matching.copied().eq(generated.iter().map(String::as_str)), "{glob}");
         }
     }

@@ -12,6 +12,7 @@ use dml_file::eprintln;
 use crate::child::Launch;
 use crate::exit::Usage;
 use crate::fault;
+use crate::parallel;
 use crate::pool::Pool;
 use crate::target::{Devices, Opening, Profiles, Survey, Target};
 
@@ -143,10 +144,9 @@ fn parse_strategies(text: &str) -> Result<Strategies, String> {
 impl PoolArgs {
     /// Workers as the options say.
     pub(super) fn pool(&self) -> anyhow::Result<Pool> {
-        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Pool {
             launch: Launch { program: None, environment: self.environment()? },
-            jobs: self.jobs.unwrap_or(cores).get(),
+            jobs: self.jobs.map_or_else(parallel::cores, NonZeroUsize::get),
             timeout: Duration::from_secs(self.timeout.get()),
         })
     }

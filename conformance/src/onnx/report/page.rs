@@ -7,6 +7,7 @@ use std::path::Path;
 use super::Run;
 use super::models::write_measured;
 use crate::onnx::measure::Figures;
+use crate::parallel;
 
 /// Writes the page, which is at `path` and was made by `command`.
 ///
@@ -22,7 +23,7 @@ pub fn write(
     // Absolute paths are specific to this machine, and left out.
     let path = if path.is_absolute() { path.file_name().map(Path::new) } else { Some(path) };
     let path = path.unwrap_or(Path::new("FILE")).display();
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = parallel::cores();
     let cpu = field("/proc/cpuinfo", "model name", ':');
     let cpu = cpu.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     let system = field("/etc/os-release", "PRETTY_NAME", '=');
