@@ -112,7 +112,7 @@ pub fn random(
     })
 }
 
-/// Finds cases by their ids. Fast if consecutive ids have the same operator and signature.
+/// Finds cases by their ids. Fast if ids come in the order of their cases.
 #[derive(Default)]
 pub struct Finder {
     recent: Option<Recent>,
@@ -138,8 +138,8 @@ impl Finder {
             self.recent = Some(Recent { cell, cases, next: 0 });
         }
         let Recent { cases, next, .. } = self.recent.as_mut()?;
-        let in_order = (*next..cases.len()).chain(0..*next);
-        let found = in_order.into_iter().find(|at| cases[*at].id.name == id.name)?;
+        let mut in_order = (*next..cases.len()).chain(0..*next);
+        let found = in_order.find(|at| cases[*at].id.name == id.name)?;
         *next = found + 1;
         Some(cases[found].clone())
     }

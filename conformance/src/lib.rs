@@ -31,7 +31,7 @@ mod figures;
 mod matrices;
 pub mod onnx;
 pub mod outcomes;
-mod parallel;
+pub mod parallel;
 pub mod pattern;
 mod pool;
 mod protocol;

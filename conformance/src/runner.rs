@@ -197,8 +197,8 @@ impl Collector {
         mut progress: impl FnMut(&CaseResult),
     ) -> anyhow::Result<()> {
         let sharing = |index: usize| {
-            let executed = self.shared[index].filter(|_| self.results[index].is_none())? as usize;
-            self.results[executed].is_some().then_some(Sharing { index, executed })
+            let executed = self.shared[index].filter(|_| self.results[index].is_none())?;
+            Some(Sharing { index, executed: executed as usize })
         };
         let sharing: Vec<Sharing> = (0..cases.len()).filter_map(sharing).collect();
         let cell = |it: &Sharing| (cases[it.index].id.level, pipelines(&cases[it.index].id));
@@ -215,12 +215,10 @@ impl Collector {
         for (cell, validated) in cells.into_iter().zip(validated) {
             for (it, validated) in cell.iter().zip(validated?) {
                 let id = &cases[it.index].id;
-                let result = match (validated, &self.results[it.executed]) {
-                    (Ok(()), Some(executed)) => {
-                        CaseResult { failure: None, microseconds: 0, ..executed.result(id) }
-                    }
-                    (Ok(()), None) => continue,
-                    (Err(error), _) => {
+                let Some(executed) = &self.results[it.executed] else { continue };
+                let result = match validated {
+                    Ok(()) => CaseResult { failure: None, microseconds: 0, ..executed.result(id) },
+                    Err(error) => {
                         let detail = format!("refused, but it must be accepted: {error}");
                         CaseResult::new(id, ResultCode::Fail, Some(detail), None)
                     }

@@ -60,7 +60,8 @@ impl Selection {
                 listed.push(Listed::generated(case));
                 Ok(())
             };
-            self.visit_chosen(source, list).map(|_| listed)
+            let filter = Filter::new(self.filter.as_ref());
+            self.visit_chosen(source, &filter, list).map(|_| listed)
         });
         let listed = listed.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
         let listed: Listing = listed.into_iter().flatten().collect();
@@ -75,8 +76,8 @@ impl Selection {
         &self,
         mut visit: impl FnMut(Case) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let sources = self.sources()?;
-        let counts = sources.iter().map(|source| self.visit_chosen(source, &mut visit));
+        let (sources, filter) = (self.sources()?, Filter::new(self.filter.as_ref()));
+        let counts = sources.iter().map(|it| self.visit_chosen(it, &filter, &mut visit));
         let count: usize = counts.sum::<anyhow::Result<usize>>()?;
         if count == 0 { Err(self.no_case().into()) } else { Ok(()) }
     }
@@ -106,6 +107,7 @@ impl Selection {
     fn visit_chosen(
         &self,
         source: &Source,
+        filter: &Filter<'_>,
         mut visit: impl FnMut(Case) -> anyhow::Result<()>,
     ) -> anyhow::Result<usize> {
         let is_chosen = |case: &Case| {
@@ -117,7 +119,7 @@ impl Selection {
                 && self.shard.is_none_or(|shard| shard.has(&id))
         };
         let mut count = 0;
-        for case in source.cases(&Filter::new(self.filter.as_ref())).filter(is_chosen) {
+        for case in source.cases(filter).filter(is_chosen) {
             visit(case)?;
             count += 1;
         }
@@ -167,7 +169,7 @@ impl Selection {
 
 /// Where cases come from.
 enum Source {
-    /// Ids.
+    /// Those that a list or the filter names by their ids.
     Found(Vec<Case>),
     /// The fixed cases of a level.
     Level(FeatureLevel),
@@ -177,7 +179,7 @@ enum Source {
 
 impl Source {
     /// The cases, generated one after the other. Those that the filter does not match may be left out.
-    fn cases<'a>(&'a self, filter: &'a Filter<'a>) -> Box<dyn Iterator<Item = Case> + 'a> {
+    fn cases<'a>(&'a self, filter: &'a Filter<'_>) -> Box<dyn Iterator<Item = Case> + 'a> {
         match self {
             Self::Found(cases) => Box::new(cases.iter().cloned()),
             Self::Level(level) => Box::new(cases::all(*level, filter)),

@@ -20,13 +20,12 @@ mod sweep;
 mod worker;
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::ensure;
 use dml_conformance::child::Launch;
+use dml_conformance::parallel;
 use dml_fault::EntryPoint;
 use dml_file::{print, println};
 
@@ -191,7 +190,7 @@ pub fn sweep(
             }));
         }
     }
-    let mut sweeps = in_parallel(&sweepers).into_iter();
+    let mut sweeps = parallel::map(&sweepers, Sweeper::sweep).into_iter();
     let each = sweepers.len() / devices.len();
     let report = |device: &&Device| report(device, sweeps.by_ref().take(each).collect(), &known);
     Ok(devices.iter().map(report).collect())
@@ -203,22 +202,6 @@ fn report(device: &Device, sweeps: Vec<Sweep>, known: &KnownFindings) -> Report 
     let gone = tried.difference(&occurred);
     let gone = gone.map(|row| format!("{}: {}", device.name, known.row(**row))).collect();
     Report { device: device.name.clone(), driver: device.driver.clone(), sweeps, gone }
-}
-
-/// Runs as many sweeps at a time as there are processors; the results are in the order of `sweepers`.
-fn in_parallel(sweepers: &[Sweeper<'_>]) -> Vec<Sweep> {
-    let left = Mutex::new(sweepers.iter().enumerate());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let lane = || -> Vec<_> {
-        std::iter::from_fn(next).map(|(number, sweeper)| (number, sweeper.sweep())).collect()
-    };
-    let lanes = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let mut done: Vec<(usize, Sweep)> = std::thread::scope(|scope| {
-        let lanes: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
-        lanes.into_iter().flat_map(|lane| lane.join().expect("a sweep does not panic")).collect()
-    });
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, sweep)| sweep).collect()
 }
 
 /// The devices, and the layer if it is on.

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use dml_conformance::execute::plan_text;
+use dml_conformance::parallel;
 use dml_file::{eprintln, println};
 use dml_reference::Random;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -61,8 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<bool> {
 
 /// The counts, and the index of a draw that showed a defect.
 fn run_all(args: &Args) -> (Tally, Option<u64>) {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if args.threads == 0 { processors } else { args.threads };
+    let threads = if args.threads == 0 { parallel::cores() } else { args.threads };
     let bar = progress(args.count);
     let next = AtomicU64::new(0);
     let results = Mutex::new((Tally::default(), None));
