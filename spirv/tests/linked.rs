@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use dml_spirv::element_wise::{
-    AccessPattern, ElementFormula, ElementWise, FunctionCall, KernelOperand, Quads, Value,
+    AccessPattern, ElementFormula, ElementWise, KernelOperand, Quads, Value,
 };
 use dml_spirv::functions::{self, Function};
 use dml_spirv::product::{Product, cooperative};
@@ -43,15 +43,9 @@ fn kernel(
 ) -> ElementWise {
     let [input, output] = function.widths();
     let inputs = vec![KernelOperand { width: input, access: access[0] }; function.arity];
-    let steps = vec![FunctionCall::of(function)];
+    let program = ElementFormula::of(function);
     let output = KernelOperand { width: output, access: access[1] };
-    ElementWise {
-        program: ElementFormula { steps },
-        inputs,
-        output,
-        second: None,
-        outer_dimensions,
-    }
+    ElementWise { program, inputs, output, second: None, outer_dimensions }
 }
 
 /// A kernel that copies elements.
@@ -68,7 +62,7 @@ fn displaced(width: ElementWidth, of_rows: bool, of_output: bool) -> ElementWise
         &functions::CHECKED_I32,
         vec![Value::Input(1), Value::Parameter(0), Value::Parameter(1)],
     );
-    program.apply(&functions::SAME, vec![Value::Input(0)]);
+    program.apply(&functions::SAME, [Value::Input(0)]);
     let access = |is_displaced| match (is_displaced, of_rows) {
         (false, false) => AccessPattern::Ragged,
         (true, false) => AccessPattern::Displaced(by),
@@ -329,7 +323,7 @@ fn a_kernel_needs_the_features_of_the_types_that_it_uses_and_no_others() {
 fn a_kernel_with_several_divisions_of_64_bits_has_no_native_ones() {
     let kernel = kernel(&functions::DIVIDE_U64, [AccessPattern::Whole; 2], 0);
     let mut twice = kernel.clone();
-    twice.program.steps.push(kernel.program.steps[0].clone());
+    twice.program.steps.own().push(kernel.program.steps[0].clone());
     assert_ne!(kernel.spirv(NATIVE), kernel.spirv(NativeTypes::NONE));
     assert_eq!(twice.spirv(NATIVE), twice.spirv(NativeTypes::NONE));
 }

@@ -147,7 +147,7 @@ fn every_function_in_the_place_of_another_is_found() {
         let others = functions::all().filter(|it| *it != right && are_alike(it, right));
         for wrong in others.filter(is_told) {
             let relinked = Relinked(|kernel: &mut ElementWise| {
-                let steps = kernel.program.steps.iter_mut();
+                let steps = kernel.program.steps.own().iter_mut();
                 steps.filter(|step| step.function == right).for_each(|step| step.function = wrong);
             });
             count += 1;

@@ -23,7 +23,6 @@
 
 mod attention;
 mod buffer;
-mod buffers;
 mod computation;
 mod contraction;
 mod cost;
@@ -40,14 +39,14 @@ pub(crate) mod tests;
 mod text;
 
 pub(crate) use attention::{Along, Attention, Formulas, Input};
-pub(crate) use buffer::{Buffer, Content, Stage};
-pub(crate) use buffers::Buffers;
+pub(crate) use buffer::{Buffer, Buffers, Content, Stage};
 pub(crate) use computation::{Computation, low_and_high, with_parameters_from};
 pub(crate) use contraction::{
     BufferPosition, Dimension, Matrices, OPERANDS, SUMS, Sums, WholeMatrices,
 };
 pub(crate) use node::{
-    AttentionGroup, Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, RowOrder, Stored,
+    AttentionGroup, Band, Fill, Map, Node, Origin, Recorded, Reduce, RowGroup, RowOrder, Sources,
+    Stored,
 };
 pub(crate) use numbers::{Bytes, Numbers, ZeroPoints};
 pub(crate) use ordered::{Scan, Sort};

@@ -42,7 +42,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Target;
 use crate::ir::space::Operand;
-use crate::ir::{AttentionGroup, Binding, Buffer, Node, Origin, Program, Recorded};
+use crate::ir::{AttentionGroup, Binding, Buffer, Node, Origin, Program, Recorded, Sources};
 use crate::target::{MAX_STEPS, beyond_steps};
 use constants::Constants;
 use dispatches::Dispatches;
@@ -129,7 +129,7 @@ impl<'a> Scheduled<'a> {
     /// # Errors
     /// [`Refusal`] with [`Error::DeviceLimit`] if a node exceeds a limit of the target.
     pub(crate) fn of(program: &'a Program, target: &'a Target<'a>) -> Result<Self, Refusal> {
-        static NONE: Origin = Origin { operator: "", field: "", sources: vec![] };
+        static NONE: Origin = Origin { operator: "", field: "", sources: Sources::new_const() };
         let mut schedule = Schedule::new(program, target, &NONE);
         for (number, recorded) in program.nodes.iter().enumerate() {
             schedule.add(number, recorded).map_err(|error| Refusal { node: number, error })?;
@@ -154,13 +154,15 @@ impl<'a> Scheduled<'a> {
         let requirements = |all: &[Option<Binding>]| {
             all.iter().map(|it| it.as_ref().map(|it| it.requirement.clone())).collect()
         };
+        let mut exec = Vec::with_capacity(self.nodes.iter().map(|node| node.steps.len()).sum());
+        exec.extend(self.nodes.into_iter().flat_map(|node| node.steps));
         Plan {
             operator: self.program.operator,
             strategy: self.strategy,
             inputs: requirements(&self.program.inputs),
             outputs: requirements(&self.program.outputs),
             init: self.kept.init,
-            exec: self.nodes.into_iter().flat_map(|node| node.steps).collect(),
+            exec,
             in_place: self.in_place,
             temporary_size: self.temporary.size,
             persistent_size: self.kept.resource.size,
@@ -184,7 +186,7 @@ impl<'a> Schedule<'a> {
             kept: OwnedCopies::default(),
             exec: Vec::new(),
             steps_before: 0,
-            nodes: Vec::new(),
+            nodes: Vec::with_capacity(program.nodes.len()),
             temporaries: Vec::new(),
             temporary: Resource::default(),
             locals: vec![None; program.locals.len()],
@@ -323,6 +325,7 @@ impl<'a> Schedule<'a> {
     }
 
     fn extend(&mut self, field: &'static str, steps: Vec<Step>) -> Result<(), Error> {
+        self.exec.reserve(steps.len());
         for step in steps {
             let step = self.of_execution(step)?;
             self.exec.push(step);

@@ -14,8 +14,7 @@ use dml_core::capabilities::{Feature, required_features};
 use dml_core::kernel::{KernelDescription, KernelModule, Shared};
 use dml_reference::Random;
 use dml_spirv::element_wise::{
-    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, FunctionCall, KernelOperand,
-    MAX_INPUTS, Record,
+    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, KernelOperand, MAX_INPUTS, Record,
 };
 use dml_spirv::functions::{F16_TO_F32, F32_TO_F16, Function};
 use dml_spirv::{ElementWidth, Float16, NativeTypes};
@@ -32,7 +31,7 @@ fn run_of(function: &'static Function, numbers: &[u32]) -> Run {
             output: operand,
             second: None,
             outer_dimensions: 0,
-            program: ElementFormula { steps: vec![FunctionCall::of(function)] },
+            program: ElementFormula::of(function),
         },
         record: Record { sizes, inputs, output: packed(), parameters: Vec::new() },
         inputs: vec![numbers.iter().flat_map(|number| number.to_le_bytes()).collect()],

@@ -14,8 +14,8 @@ use dml_core::plan::{
 use dml_core::{Capabilities, Strategy};
 use dml_fault::compile;
 use dml_spirv::element_wise::{
-    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, FunctionCall, KernelOperand,
-    MAX_INPUTS, OperandRecord, PushConstants, Record, Value,
+    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, KernelOperand, MAX_INPUTS,
+    OperandRecord, PushConstants, Record,
 };
 use dml_spirv::functions;
 use dml_spirv::twins::PushBlock as _;
@@ -38,11 +38,8 @@ struct Add {
 
 fn kernel() -> ElementWise {
     let operand = KernelOperand { width: ElementWidth::B32, access: AccessPattern::Whole };
-    let arguments = vec![Value::Input(0), Value::Input(1)];
     ElementWise {
-        program: ElementFormula {
-            steps: vec![FunctionCall { function: &functions::ADD_F32, arguments }],
-        },
+        program: ElementFormula::of(&functions::ADD_F32),
         inputs: vec![operand; 2],
         output: operand,
         second: None,

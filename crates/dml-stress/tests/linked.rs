@@ -9,8 +9,8 @@ use common::run::{Run, packed, word};
 use dml::vk::Device;
 use dml_reference::Random;
 use dml_spirv::element_wise::{
-    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, FunctionCall, KernelOperand,
-    MAX_INPUTS, OperandRecord, Record,
+    AccessPattern, DIMENSIONS, ElementFormula, ElementWise, KernelOperand, MAX_INPUTS,
+    OperandRecord, Record,
 };
 use dml_spirv::functions::{self, F16_TO_F32, F32_TO_F16, Function, LOG_SUM_F32};
 use dml_spirv::kernels::{ACTIVATIONS, F32, REDUCTIONS, ROUNDING};
@@ -58,7 +58,7 @@ fn run_of(function: &'static Function, count: u32) -> Run {
         output: operand(output),
         second: None,
         outer_dimensions: 0,
-        program: ElementFormula { steps: vec![FunctionCall::of(function)] },
+        program: ElementFormula::of(function),
     };
     let mut sizes = [1; DIMENSIONS];
     sizes[DIMENSIONS - 1] = count;

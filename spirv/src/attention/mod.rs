@@ -142,7 +142,7 @@ fn is_quotient(share: &Formula) -> bool {
     let [first, rest @ ..] = share.program.steps.as_slice() else { return false };
     share.sources == [Source::Kept, Source::Row(SUM)]
         && is(first, &f::DIVIDE_F32)
-        && first.arguments == [Value::Input(0), Value::Input(1)]
+        && first.arguments[..] == [Value::Input(0), Value::Input(1)]
         && rest.iter().all(is_rounding)
 }
 
@@ -271,7 +271,7 @@ impl Attention {
         if let (Passes::Once, Some(share)) = (self.passes, &self.share) {
             // A share is at most 1, and may be rounded to FLOAT16; a weighted value need not fit there.
             let mut quotient = share.clone();
-            quotient.program.steps.truncate(1);
+            quotient.program.steps.own().truncate(1);
             let kept = quotient.result(&mut element);
             element.call(Callee::Exported("keep"), vec![kept[0]]);
         }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::program::{AccessPattern, ElementFormula, KernelOperand, MAX_INPUTS, OUTPUT, Value};
+use super::program::{AccessPattern, ElementFormula, KernelOperand, MAX_INPUTS, OUTPUT};
+use super::steps::Value;
 use super::{ElementWise, Second};
 use crate::functions::{Function, Shape};
 use crate::link::{Argument, Call, Callee};

@@ -1,7 +1,8 @@
 //! Programs whose inputs are operands, values of a row, or kept values.
 
 use super::calls::{Calls, Registers};
-use super::program::{ElementFormula, Value};
+use super::program::ElementFormula;
+use super::steps::Value;
 use crate::link::{Argument, Callee};
 
 /// A program, and where the kernel finds each of its inputs.

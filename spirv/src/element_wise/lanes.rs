@@ -2,7 +2,8 @@
 //! once.
 
 use super::calls::{Calls, Registers};
-use super::program::{AccessPattern, ElementFormula, KernelOperand, Value};
+use super::program::{AccessPattern, ElementFormula, KernelOperand};
+use super::steps::Value;
 use crate::ElementWidth;
 use crate::link::{Argument, Callee};
 

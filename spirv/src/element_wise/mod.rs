@@ -11,6 +11,7 @@ mod push;
 mod record;
 mod row;
 mod size;
+mod steps;
 
 use dml_core::capabilities::with_float_modes;
 use dml_core::host::HostDispatch;
@@ -29,12 +30,11 @@ pub(crate) use row::Row;
 pub use calls::Quads;
 pub use formula::{Formula, Source};
 pub use lanes::LANES;
-pub use program::{
-    AccessPattern, ElementFormula, Evaluated, FunctionCall, KernelOperand, MAX_INPUTS, Value,
-};
+pub use program::{AccessPattern, ElementFormula, Evaluated, KernelOperand, MAX_INPUTS};
 pub use push::PushConstants;
 pub use record::{BLOCK_WORDS, DIMENSIONS, Divisor, MAX_PARAMETERS, OperandRecord, QUAD, Record};
 pub use size::{estimated_bytes, estimated_bytes_of};
+pub use steps::{FunctionCall, Steps, Value};
 
 /// The variants of a skeleton, each with its number of outer dimensions.
 pub(crate) type Skeletons = [(usize, &'static link::Source); 5];

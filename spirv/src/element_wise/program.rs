@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use super::steps::{Arguments, FunctionCall, Steps, Value};
 use crate::ElementWidth;
 use crate::functions::Function;
 
@@ -49,42 +50,12 @@ pub struct KernelOperand {
     pub access: AccessPattern,
 }
 
-/// A value while a program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Value {
-    /// The element of the n-th input.
-    Input(usize),
-    /// The result of the n-th step.
-    Result(usize),
-    /// The n-th parameter of the program, the same for all elements; below
-    /// [`super::MAX_PARAMETERS`].
-    Parameter(u32),
-}
-
-/// A function, applied to values.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FunctionCall {
-    /// The function.
-    pub function: &'static Function,
-    /// The function's arguments: first the elements that it takes, then the parameters.
-    pub arguments: Vec<Value>,
-}
-
-impl FunctionCall {
-    /// A function on the first inputs and the first parameters.
-    pub fn of(function: &'static Function) -> Self {
-        let parameters = (0..).take(function.parameters).map(Value::Parameter);
-        let arguments = (0..function.arity).map(Value::Input).chain(parameters).collect();
-        Self { function, arguments }
-    }
-}
-
 /// The computation on each element: steps in order, the last of which gives the output. Without steps, the
 /// output has the bits of the first input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ElementFormula {
     /// The steps.
-    pub steps: Vec<FunctionCall>,
+    pub steps: Steps,
 }
 
 impl ElementFormula {
@@ -97,7 +68,7 @@ impl ElementFormula {
 
     /// One step: a function of the first inputs.
     pub fn of(function: &'static Function) -> Self {
-        Self { steps: vec![FunctionCall::of(function)] }
+        Self { steps: Steps::from_iter([FunctionCall::of(function)]) }
     }
 
     /// Adds steps that apply one function after the other, and returns the result of the last one.
@@ -106,16 +77,21 @@ impl ElementFormula {
         functions: impl IntoIterator<Item = &'static Function>,
         first: Value,
     ) -> Value {
-        functions.into_iter().fold(first, |value, function| self.apply(function, vec![value]))
+        functions.into_iter().fold(first, |value, function| self.apply(function, [value]))
     }
 
     /// Adds a step, and returns its result. Arguments for the function's parameters must be
     /// [`Value::Parameter`], and no other argument may be one.
-    pub fn apply(&mut self, function: &'static Function, arguments: Vec<Value>) -> Value {
+    pub fn apply(
+        &mut self,
+        function: &'static Function,
+        arguments: impl IntoIterator<Item = Value>,
+    ) -> Value {
+        let arguments: Arguments = arguments.into_iter().collect();
         let is_parameter = |it: &Value| matches!(it, Value::Parameter(_));
         let first = arguments.iter().position(is_parameter).unwrap_or(arguments.len());
         debug_assert_eq!(first, function.arity, "{function:?} of {arguments:?}");
-        self.steps.push(FunctionCall { function, arguments });
+        self.steps.own().push(FunctionCall { function, arguments });
         self.last()
     }
 
@@ -135,7 +111,7 @@ impl ElementFormula {
     ) -> Result<Vec<u64>, E> {
         let mut results = Vec::with_capacity(self.steps.len());
         let mut arguments = vec![];
-        for step in &self.steps {
+        for step in self.steps.iter() {
             arguments.clear();
             for argument in &step.arguments {
                 arguments.push(read(*argument, &results)?);

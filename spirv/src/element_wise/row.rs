@@ -10,8 +10,9 @@ use dml_core::host::{HostDispatch, HostError};
 
 use super::formula::{Formula, Source};
 use super::memory::KernelOperands;
-use super::program::{AccessPattern, OUTPUT, Value};
+use super::program::{AccessPattern, OUTPUT};
 use super::record::{Coordinate, QUAD};
+use super::steps::Value;
 use super::{Second, low_word};
 use crate::functions::NOWHERE;
 

@@ -29,7 +29,9 @@ pub fn estimated_bytes_of(
     functions: impl IntoIterator<Item = &'static Function>,
     inputs: usize,
 ) -> usize {
-    let (mut distinct, mut calls) = (Vec::<&'static Function>::new(), 0);
+    let functions = functions.into_iter();
+    let mut distinct: Vec<&'static Function> = Vec::with_capacity(functions.size_hint().0);
+    let mut calls = 0;
     for function in functions {
         calls += 1;
         if !distinct.contains(&function) {
@@ -69,7 +71,7 @@ fn bytes_of(function: &'static Function) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::program::Value;
+    use super::super::steps::Value;
     use super::*;
     use crate::{ElementWidth, functions as f};
 
@@ -93,7 +95,7 @@ mod tests {
             .take(40)
             .enumerate()
         {
-            last = program.apply(function, vec![last, Value::Input(1 + at % 6)]);
+            last = program.apply(function, [last, Value::Input(1 + at % 6)]);
             let (estimate, real) = (estimated_bytes(&program, 7), real(&program, 7));
             sizes.push((estimate, real));
         }

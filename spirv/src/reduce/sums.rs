@@ -32,7 +32,7 @@ impl Reduce {
         let words = |access| KernelOperand { width: ElementWidth::B32, access };
         self.adds_words()
             && *function == multiply
-            && *arguments == [Value::Input(0), Value::Input(1)]
+            && arguments[..] == [Value::Input(0), Value::Input(1)]
             && self.inputs == [words(AccessPattern::Single), words(AccessPattern::Whole)]
             && self.quads.are_whole
     }

@@ -48,7 +48,7 @@ pub(crate) fn products(reducer: &'static Reducer, form: Form) -> Reduce {
         false => &functions::MULTIPLY_F32,
     };
     let mut kernel = reduce(reducer, AccessPattern::Whole, 1);
-    kernel.program.apply(multiply, vec![Value::Input(0), Value::Input(1)]);
+    kernel.program.apply(multiply, [Value::Input(0), Value::Input(1)]);
     let row = if form == Form::Columns { AccessPattern::Single } else { AccessPattern::Whole };
     kernel.inputs = [row, AccessPattern::Whole]
         .map(|access| KernelOperand { access, ..kernel.inputs[0] })
@@ -61,8 +61,8 @@ pub(crate) fn products(reducer: &'static Reducer, form: Form) -> Reduce {
 pub(crate) fn products_of_integers(width: ElementWidth) -> Reduce {
     let mut program = ElementFormula::default();
     let [row, number, scale, zero_point] = [0, 1, 2, 3].map(Value::Input);
-    let number = program.apply(&functions::DEQUANTIZE_SMALL, vec![number, scale, zero_point]);
-    program.apply(&functions::MULTIPLY_F32, vec![number, row]);
+    let number = program.apply(&functions::DEQUANTIZE_SMALL, [number, scale, zero_point]);
+    program.apply(&functions::MULTIPLY_F32, [number, row]);
     let kernel = reduce(&ROUNDED_SUM_F32, AccessPattern::Whole, 1);
     let operand = |width, access| KernelOperand { width, access };
     let blocks = AccessPattern::Repeated(5);
@@ -115,7 +115,7 @@ pub(crate) fn softmax(form: Form) -> Rows {
 /// Elements over the root of their sum of squares and a number.
 pub(crate) fn norm(form: Form) -> Rows {
     let mut squares = ElementFormula::default();
-    squares.apply(&functions::MULTIPLY_F32, vec![Value::Input(0), Value::Input(0)]);
+    squares.apply(&functions::MULTIPLY_F32, [Value::Input(0), Value::Input(0)]);
     let reduce =
         Action::Reduce { reducer: &SUM_F32, last: ElementFormula::of(&functions::SQUARE_ROOT_F32) };
     let [add, divide] = [&functions::ADD_F32, &functions::DIVIDE_F32].map(ElementFormula::of);
@@ -157,7 +157,7 @@ const STATES: KernelOperand =
 /// written as well.
 pub(crate) fn segments() -> [Rows; 2] {
     let mut squares = ElementFormula::default();
-    squares.apply(&functions::MULTIPLY_F32, vec![Value::Input(0), Value::Input(0)]);
+    squares.apply(&functions::MULTIPLY_F32, [Value::Input(0), Value::Input(0)]);
     let states = Action::Segment { reducer: &SUM_STATE_F32 };
     let first = rows(Form::Segments, vec![phase(&[Source::Operand(0)], squares, states)], [1, 0]);
     let output = KernelOperand { width: ElementWidth::B64, access: AccessPattern::Ragged };
@@ -198,7 +198,7 @@ fn attentions_of(elements: u32) -> [Attention; 6] {
     let by_sum = || formula(&[Source::Kept, Source::Row(SUM)], divide());
     let bias = [Source::Kept, Source::Operand(3)];
     let mut weight = ElementFormula::of(&functions::ADD_F32);
-    weight.apply(&functions::EXP_BELOW_F32, vec![weight.last(), Value::Input(2)]);
+    weight.apply(&functions::EXP_BELOW_F32, [weight.last(), Value::Input(2)]);
     let kernel = Attention {
         factors: [0, 1, 2].map(|at| copy(Source::Operand(at))),
         score: formula(&bias, ElementFormula::of(&functions::ADD_F32)),
@@ -224,7 +224,7 @@ fn attentions_of(elements: u32) -> [Attention; 6] {
     };
     let maximum = ElementFormula::of(&functions::MAXIMUM_F32);
     let mut sum = ElementFormula::of(&functions::EXP_BELOW_F32);
-    sum.apply(&functions::ADD_F32, vec![Value::Input(2), sum.last()]);
+    sum.apply(&functions::ADD_F32, [Value::Input(2), sum.last()]);
     let by_sinks = Attention {
         greatest_epilogue: Some(formula(&[Source::Row(GREATEST), Source::Operand(4)], maximum)),
         sum_epilogue: Some(formula(

@@ -68,13 +68,12 @@ impl GraphBuilder {
     ) -> GraphValue {
         let operator = operator.into();
         let bindings = operator.bindings(FieldKind::Input).zip(0..);
-        let given: Vec<u32> =
-            bindings.filter(|((_, tensor), _)| tensor.is_some()).map(|(_, at)| at).collect();
+        let given = bindings.filter(|((_, tensor), _)| tensor.is_some()).map(|(_, at)| at);
         let node = u32::try_from(self.desc.nodes.len()).unwrap_or(u32::MAX);
         // Surplus inputs get indices that validation refuses.
         let beyond = operator.bindings(FieldKind::Input).count();
         let beyond = u32::try_from(beyond).unwrap_or(u32::MAX)..;
-        for (value, input) in inputs.iter().zip(given.into_iter().chain(beyond)) {
+        for (value, input) in inputs.iter().zip(given.chain(beyond)) {
             self.read(*value, node, input);
         }
         self.node(NodeKind::Operator(operator), 0)
@@ -124,7 +123,7 @@ impl GraphBuilder {
     }
 
     fn node(&mut self, kind: NodeKind, output: u32) -> GraphValue {
-        self.desc.nodes.push(NodeDesc { name: "".into(), kind });
+        self.desc.nodes.push(NodeDesc { name: Arc::default(), kind });
         let node = u32::try_from(self.desc.nodes.len() - 1).unwrap_or(u32::MAX);
         GraphValue(Origin::Node { node, output })
     }

@@ -219,11 +219,12 @@ fn inputs(
     for edge in &edges.into_nodes {
         let (Source::Input(index), (node, input)) = (edge.from, edge.to) else { continue };
         let Some(tensor) = nodes[node].tensor(FieldKind::Input, input) else { continue };
-        let one = BindingRequirement::of(format!("Inputs[{index}]"), tensor);
         let Some((first, all)) = &mut inputs[index] else {
-            inputs[index] = Some((tensor, one));
+            let first = BindingRequirement::of(format!("Inputs[{index}]"), tensor);
+            inputs[index] = Some((tensor, first));
             continue;
         };
+        let one = BindingRequirement::of("", tensor);
         let differs = |member: &str, given: String, accepted: String| {
             let problem = format!("differs from that of another edge from input {index}");
             InvalidField::new(format!("{}.{member}", edge.label), given, problem, accepted)

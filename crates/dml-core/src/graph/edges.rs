@@ -19,7 +19,6 @@ pub(super) struct Edge<'a> {
 }
 
 /// The edges of a graph, with checked indices.
-#[derive(Default)]
 pub(super) struct Edges<'a> {
     /// The edges into nodes.
     pub(super) into_nodes: Vec<Edge<'a>>,
@@ -36,7 +35,8 @@ struct Member<'a>(Label<'a>, &'static str);
 /// # Errors
 /// An index that is beyond what there is, and a second edge to the same end.
 pub(super) fn read(graph: &GraphDesc) -> Result<Edges<'_>, InvalidField> {
-    let mut edges = Edges { outputs: vec![None; graph.output_count as usize], ..Edges::default() };
+    let into_nodes = Vec::with_capacity(graph.input_edges.len() + graph.intermediate_edges.len());
+    let mut edges = Edges { into_nodes, outputs: vec![None; graph.output_count as usize] };
     for (index, edge) in graph.input_edges.iter().enumerate() {
         let label = Label { array: "InputEdges", index, name: &edge.name };
         let path = |member| Member(label, member);

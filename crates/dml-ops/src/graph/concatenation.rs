@@ -5,13 +5,14 @@ use dml_core::plan::UNIFORM_ALIGNMENT;
 use dml_core::schema::FieldKind;
 use dml_core::{Error, TensorLayout};
 use dml_spirv::ElementWidth;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::smallvec;
 
 use super::known::KnownPrograms;
 use crate::Target;
 use crate::ir::space::{IterationSpace, Operand, leading};
 use crate::ir::{
-    Binding, Buffer, Computation, Content, Map, Node, Origin, Program, Recorded, Stage,
+    Binding, Buffer, Buffers, Computation, Content, Map, Node, Origin, Program, Recorded, Stage,
 };
 
 /// The program's name, for labels and messages.
@@ -64,8 +65,16 @@ impl<'a> Concatenation<'a> {
     /// A program with the graph's inputs and outputs. A value that is several outputs is bound to the first
     /// of them.
     fn new(graph: &'a ValidatedGraph) -> Result<Self, Error> {
-        let mut program = Program { field: "Outputs", ..Program::empty(GRAPH) };
-        let mut values = FxHashMap::default();
+        let mut program = Program {
+            field: "Outputs",
+            inputs: Vec::with_capacity(graph.inputs().len()),
+            outputs: Vec::with_capacity(graph.outputs().len()),
+            locals: Vec::with_capacity(graph.nodes().len()),
+            nodes: Vec::with_capacity(graph.nodes().len()),
+            ..Program::empty(GRAPH)
+        };
+        let count = graph.inputs().len() + graph.nodes().len();
+        let mut values = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
         for ((at, requirement), tensor) in (0..).zip(graph.inputs()).zip(widest_reads(graph)) {
             program.inputs.push(requirement.clone().zip(tensor).map(|(requirement, tensor)| {
                 Binding { field: "Inputs", requirement, tensor: tensor.clone() }
@@ -86,19 +95,20 @@ impl<'a> Concatenation<'a> {
     /// Adds the program of an operator, with its buffers renamed.
     fn add(&mut self, number: usize, operator: &Program) -> Result<(), Error> {
         let node = &self.graph.nodes()[number];
-        let outputs: Vec<Buffer> = (0..operator.outputs.len())
+        let outputs: Buffers = (0..operator.outputs.len())
             .map(|output| self.output(node, Source::Node { node: number, output }))
             .collect();
-        let values = &self.values;
-        let input =
-            |source: &Option<Source>| source.and_then(|source| values.get(&source).copied());
-        let inputs: Vec<Option<Buffer>> = node.inputs.iter().map(input).collect();
-        let first_local = self.program.locals.len();
-        self.program.locals.extend_from_slice(&operator.locals);
         // A tensor that is left out is not read.
         let left_out = Buffer::Input(u32::MAX);
+        let values = &self.values;
+        let input = |source: &Option<Source>| {
+            source.and_then(|source| values.get(&source).copied()).unwrap_or(left_out)
+        };
+        let inputs: Buffers = node.inputs.iter().map(input).collect();
+        let first_local = self.program.locals.len();
+        self.program.locals.extend_from_slice(&operator.locals);
         let name = |buffer: Buffer| match buffer {
-            Buffer::Input(at) => inputs.get(at as usize).copied().flatten().unwrap_or(left_out),
+            Buffer::Input(at) => inputs.get(at as usize).copied().unwrap_or(left_out),
             Buffer::Output(at) => outputs[at as usize],
             Buffer::Local(at) => Buffer::Local(first_local + at),
         };
@@ -108,7 +118,7 @@ impl<'a> Concatenation<'a> {
                 return Err(Error::internal(origin.operator, "a tensor that is left out is read"));
             }
             let Origin { operator, field, .. } = *origin;
-            let origin = Origin { operator, field, sources: vec![number] };
+            let origin = Origin { operator, field, sources: smallvec![number] };
             self.program.nodes.push(Recorded { node, origin });
         }
         Ok(())
@@ -147,7 +157,7 @@ impl<'a> Concatenation<'a> {
             };
             self.program.record(Node::Map(Map { space, computation: Computation::copy() }))?;
             if let Some(recorded) = self.program.nodes.last_mut() {
-                recorded.origin.sources = vec![node];
+                recorded.origin.sources = smallvec![node];
             }
         }
         Ok(())

@@ -1,6 +1,10 @@
 //! Buffers that a program's nodes read and write.
 
 use dml_spirv::ElementWidth;
+use smallvec::SmallVec;
+
+/// Buffers in order. As many as most nodes use take no allocation: nodes are asked for theirs all the time.
+pub(crate) type Buffers = SmallVec<[Buffer; 8]>;
 
 /// A buffer of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -24,7 +24,11 @@ impl Computation {
 /// The program with its parameters numbered from `first` on.
 pub(crate) fn with_parameters_from(program: &ElementFormula, first: u32) -> ElementFormula {
     let mut moved = program.clone();
-    for argument in moved.steps.iter_mut().flat_map(|step| &mut step.arguments) {
+    let arguments = program.steps.iter().flat_map(|step| &step.arguments);
+    if first == 0 || !arguments.into_iter().any(|it| matches!(it, Value::Parameter(_))) {
+        return moved;
+    }
+    for argument in moved.steps.own().iter_mut().flat_map(|step| &mut step.arguments) {
         if let Value::Parameter(index) = argument {
             *index += first;
         }

@@ -1,10 +1,9 @@
 //! Costs of nodes, independent of the schedule that executes them.
 
-use std::collections::{HashMap, HashSet};
-
 use dml_core::TensorLayout;
 use dml_core::plan::Cost;
 use dml_spirv::element_wise::DIMENSIONS;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attention::{Along, Attention};
 use super::buffer::Buffer;
@@ -65,9 +64,9 @@ impl RowGroup {
     /// The cost of all members: buffers within the group move no bytes, and a buffer that several members
     /// read is counted once.
     fn cost(&self) -> NodeCost {
-        let mut bytes: HashMap<Buffer, u64> = HashMap::new();
+        let mut bytes: FxHashMap<Buffer, u64> = FxHashMap::default();
         let mut cost = NodeCost::default();
-        let written: HashSet<Buffer> =
+        let written: FxHashSet<Buffer> =
             self.members.iter().flat_map(|member| member.node.writes()).collect();
         for Recorded { node, .. } in &self.members {
             let NodeCost { work, invocations } = node.cost();

@@ -6,10 +6,10 @@ use dml_core::TensorLayout;
 use dml_spirv::ElementWidth;
 use dml_spirv::reduce::{ROUNDED_SUM_F32, SUM_I32};
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use super::attention::Attention;
-use super::buffer::Buffer;
-use super::buffers::Buffers;
+use super::buffer::{Buffer, Buffers};
 use super::computation::Computation;
 use super::contraction::{BufferPosition, Matrices, SUMS, Sums, WholeMatrices};
 use super::numbers::ZeroPoints;
@@ -74,7 +74,7 @@ impl Node {
             }
             Self::Scan(scan) => scan.elements.buffer.into_iter().collect(),
             Self::Sort(sort) => sort.numbers.buffer.into_iter().collect(),
-            Self::Fill(_) => Buffers::from_iter([]),
+            Self::Fill(_) => Buffers::new(),
             Self::Band(Band { input, .. }) => input.iter().map(|it| it.buffer).collect(),
         }
     }
@@ -180,6 +180,9 @@ impl Recorded {
     }
 }
 
+/// Numbers of a graph's nodes. Most nodes of a program come from one or two.
+pub(crate) type Sources = SmallVec<[usize; 2]>;
+
 /// The operator that recorded a node; for a fused node, of the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
@@ -188,7 +191,7 @@ pub(crate) struct Origin {
     /// The field that messages name.
     pub(crate) field: &'static str,
     /// The graph's nodes that the node computes, in execution order; empty outside of graphs.
-    pub(crate) sources: Vec<usize>,
+    pub(crate) sources: Sources,
 }
 
 impl Origin {

@@ -7,7 +7,7 @@ use dml_spirv::ElementWidth;
 use dml_spirv::element_wise::MAX_INPUTS;
 
 use super::buffer::{Buffer, Content, Stage};
-use super::node::{Node, Origin, Recorded};
+use super::node::{Node, Origin, Recorded, Sources};
 use super::space::{IterationSpace, Operand, extent};
 
 /// The computation of an operator, independent of how a device executes it. `schedule` turns a program into a plan.
@@ -161,7 +161,7 @@ impl Program {
         let input = displaced.and_then(|buffer| self.input(buffer));
         // The field of an input that has to be bound as a whole, else the field of the output.
         let field = input.map_or(self.field, |input| input.field);
-        let origin = Origin { operator: self.operator, field, sources: vec![] };
+        let origin = Origin { operator: self.operator, field, sources: Sources::new() };
         self.nodes.push(Recorded { node, origin });
     }
 

@@ -242,9 +242,9 @@ impl<'a> Recorder<'a> {
             false => (&f::MULTIPLY_F32, &ROUNDED_SUM_F32, &f::ADD_F32),
         };
         let mut reduction = Reduction::of(reducer);
-        reduction.program.apply(multiply, vec![Value::Input(0), Value::Input(1)]);
+        reduction.program.apply(multiply, [Value::Input(0), Value::Input(1)]);
         if let Some(addend) = addend {
-            reduction.last.apply(add, vec![Value::Input(1), Value::Input(0)]);
+            reduction.last.apply(add, [Value::Input(1), Value::Input(0)]);
             reduction.ends = 1;
             space.inputs.push(addend);
         }

@@ -113,6 +113,6 @@ impl Computation {
 
     /// Zero, computed from a value of 32 bits.
     pub(crate) fn zero(&mut self, value: Value) -> Value {
-        self.program.apply(&f::BIT_XOR_WORD, vec![value, value])
+        self.program.apply(&f::BIT_XOR_WORD, [value, value])
     }
 }

@@ -165,7 +165,7 @@ impl<'a> Rows<'a> {
         // The length is rounded above 2^24.
         let parameters = vec![(self.length() as f32).to_bits()];
         let mut last = ElementFormula::default();
-        let mean = last.apply(&f::DIVIDE_BY_F32, vec![Value::Input(0), Value::Parameter(0)]);
+        let mean = last.apply(&f::DIVIDE_BY_F32, [Value::Input(0), Value::Parameter(0)]);
         last.apply_all(chain.iter().copied(), mean);
         Reduction { program, last, parameters, ..Reduction::of(&SUM_F32) }
     }
@@ -174,7 +174,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn powers(&mut self, sum: &'static Reducer) -> Result<[Operand; 2], Error> {
         let greatest = self.greatest()?;
         let (mut program, element) = self.of_element();
-        program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
+        program.apply(&f::EXP_BELOW_F32, [element, Value::Input(1)]);
         let reduction = Reduction { program, ..Reduction::of(sum) };
         let sum = self.reduce(vec![greatest.clone()], reduction)?;
         Ok([greatest, sum])

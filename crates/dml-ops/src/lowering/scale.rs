@@ -29,10 +29,10 @@ pub(crate) fn write_scales(
     let mut word = |bits: u32| recorder.constant(ElementWidth::B32, bits.into());
     let inputs = vec![greatest, word(f32::INFINITY.to_bits()), word(RECIPROCAL)];
     let mut program = ElementFormula::default();
-    let exponent = program.apply(&f::BIT_AND_WORD, vec![Value::Input(0), Value::Input(1)]);
+    let exponent = program.apply(&f::BIT_AND_WORD, [Value::Input(0), Value::Input(1)]);
     let limits = [Value::Parameter(0), Value::Parameter(1)];
-    let exponent = program.apply(&f::CLIP_U32, vec![exponent, limits[0], limits[1]]);
-    program.apply(&f::SUBTRACT_I32, vec![Value::Input(2), exponent]);
+    let exponent = program.apply(&f::CLIP_U32, [exponent, limits[0], limits[1]]);
+    program.apply(&f::SUBTRACT_I32, [Value::Input(2), exponent]);
     let computation = Computation { program, parameters: vec![LEAST, MOST], packed: None };
     recorder.map(IterationSpace { sizes, inputs, output: scales }, computation)
 }

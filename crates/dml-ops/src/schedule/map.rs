@@ -152,7 +152,7 @@ fn in_words(program: &ElementFormula, inputs: &[KernelAccess], per_word: u32) ->
     let mut values: Vec<Value> = (0..inputs.len()).map(Value::Input).collect();
     for (value, input) in values.iter_mut().zip(inputs) {
         if input.operand.access == AccessPattern::Single {
-            *value = all.apply(splat, vec![*value]);
+            *value = all.apply(splat, [*value]);
         }
     }
     let repeated = all.steps.len();
@@ -162,7 +162,7 @@ fn in_words(program: &ElementFormula, inputs: &[KernelAccess], per_word: u32) ->
             Value::Result(index) => Value::Result(index + repeated),
             parameter @ Value::Parameter(_) => parameter,
         };
-        all.apply(step.function, step.arguments.iter().map(value).collect());
+        all.apply(step.function, step.arguments.iter().map(value));
     }
     all
 }

@@ -1,11 +1,10 @@
 //! Inputs that are OWNED_BY_DML: initialization copies them, padding included, into the persistent
 //! resource, and executions read them there.
 
-use std::collections::HashMap;
-
 use dml_core::plan::{Copy, CopyRegion, Slot, Step};
 use dml_core::{Error, TensorFlags, TensorLayout};
 use dml_spirv::ElementWidth;
+use rustc_hash::FxHashMap;
 
 use crate::ir::Computation;
 use crate::ir::space::{IterationSpace, Operand, leading};
@@ -22,7 +21,7 @@ pub(crate) struct OwnedCopies {
     /// The persistent resource.
     pub(crate) resource: Resource,
     /// The byte offset of each copied input in the persistent resource.
-    inputs: HashMap<u32, u64>,
+    inputs: FxHashMap<u32, u64>,
 }
 
 impl OwnedCopies {

@@ -139,8 +139,9 @@ struct StepUses {
 impl StepUses {
     fn of(step: &Step, aliases: &Aliases, alignment: u64) -> Self {
         let stage = step.stage();
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        for used in step.uses().into_iter().filter(|used| !used.range.is_empty()) {
+        let uses = step.uses();
+        let (mut reads, mut writes) = (Vec::with_capacity(uses.len()), Vec::with_capacity(1));
+        for used in uses.into_iter().filter(|used| !used.range.is_empty()) {
             let range = match stage {
                 Stage::Transfer => used.range,
                 Stage::ComputeShader => visible(used.slot, &used.range, alignment),

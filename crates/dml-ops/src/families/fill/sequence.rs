@@ -51,7 +51,7 @@ fn computation(
     let mut program = ElementFormula::default();
     let index = program.apply_all(before.iter().copied(), Value::Input(0));
     let arguments = (0..).take(parameters.len()).map(Value::Parameter);
-    let member = program.apply(function, [index].into_iter().chain(arguments).collect());
+    let member = program.apply(function, [index].into_iter().chain(arguments));
     program.apply_all(after, member);
     Computation { program, parameters, packed: None }
 }

@@ -79,9 +79,9 @@ pub(super) fn by_moments(operator: &Validated, target: &Target<'_>) -> Result<ir
 fn deviation(rows: &mut Rows<'_>, mean: Option<&Operand>, epsilon: f32) -> Result<Operand, Error> {
     let (mut program, mut element) = rows.of_element();
     if mean.is_some() {
-        element = program.apply(&f::SUBTRACT_F32, vec![element, Value::Input(1)]);
+        element = program.apply(&f::SUBTRACT_F32, [element, Value::Input(1)]);
     }
-    program.apply(&f::MULTIPLY_F32, vec![element, element]);
+    program.apply(&f::MULTIPLY_F32, [element, element]);
     let variance = rows.mean(mean.cloned().into_iter().collect(), program)?;
     let epsilon = rows.single(epsilon);
     rows.of_rows(vec![variance, epsilon], root())
@@ -90,7 +90,7 @@ fn deviation(rows: &mut Rows<'_>, mean: Option<&Operand>, epsilon: f32) -> Resul
 /// The square root of the sum of a variance and an addend.
 fn root() -> ElementFormula {
     let mut program = ElementFormula::of(&f::ADD_F32);
-    program.apply(&f::SQUARE_ROOT_F32, vec![program.last()]);
+    program.apply(&f::SQUARE_ROOT_F32, [program.last()]);
     program
 }
 
@@ -112,8 +112,8 @@ pub(super) fn by_given_moments(
     let epsilon = rows.single(operator.float("Epsilon")?);
     let mut program = ElementFormula::default();
     let single = program.apply_all(conversion(data_type, DataType::Float32), Value::Input(0));
-    let sum = program.apply(&f::ADD_F32, vec![single, Value::Input(1)]);
-    program.apply(&f::SQUARE_ROOT_F32, vec![sum]);
+    let sum = program.apply(&f::ADD_F32, [single, Value::Input(1)]);
+    program.apply(&f::SQUARE_ROOT_F32, [sum]);
     rows.compute(sizes, vec![variance, epsilon], deviation.clone(), program)?;
     let own = |at| given(&rows, at).map(|operand| Some((operand, data_type)));
     let by = Normalization {
@@ -158,14 +158,14 @@ pub(super) fn by_norm(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let scales = rows.scales()?;
     let (mut program, mut element) = rows.of_element();
     if scales.is_some() {
-        element = program.apply(&f::MULTIPLY_F32, vec![element, Value::Input(1)]);
+        element = program.apply(&f::MULTIPLY_F32, [element, Value::Input(1)]);
     }
     let mut last = ElementFormula::default();
     if operator.uint("P")? == 1 {
-        program.apply(&f::ABSOLUTE_F32, vec![element]);
+        program.apply(&f::ABSOLUTE_F32, [element]);
     } else {
-        program.apply(&f::MULTIPLY_F32, vec![element, element]);
-        last.apply(&f::SQUARE_ROOT_F32, vec![Value::Input(0)]);
+        program.apply(&f::MULTIPLY_F32, [element, element]);
+        last.apply(&f::SQUARE_ROOT_F32, [Value::Input(0)]);
     }
     let reduction = Reduction { program, last, ..Reduction::of(&SUM_F32) };
     let norm = rows.reduce(scales.iter().cloned().collect(), reduction)?;
@@ -197,8 +197,8 @@ fn greater_of_scaled(
     let shift = if epsilon.is_subnormal() { 2.0_f32.powi(24) } else { 1.0 };
     let inputs = vec![norm, scales, rows.single(epsilon * shift), rows.single(shift.recip())];
     let mut program = ElementFormula::default();
-    let scale = program.apply(&f::MULTIPLY_F32, vec![Value::Input(1), Value::Input(3)]);
-    let epsilon = program.apply(&f::MULTIPLY_F32, vec![Value::Input(2), scale]);
-    program.apply(&f::MAXIMUM_F32, vec![Value::Input(0), epsilon]);
+    let scale = program.apply(&f::MULTIPLY_F32, [Value::Input(1), Value::Input(3)]);
+    let epsilon = program.apply(&f::MULTIPLY_F32, [Value::Input(2), scale]);
+    program.apply(&f::MAXIMUM_F32, [Value::Input(0), epsilon]);
     rows.of_rows(inputs, program)
 }

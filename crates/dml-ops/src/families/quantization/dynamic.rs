@@ -22,7 +22,7 @@ pub(super) fn by_range(operator: &Validated, target: &Target<'_>) -> Result<ir::
     rows.reduce_to(zero_point.clone(), vec![scale.clone()], reduction)?;
     let (mut program, element) = rows.of_element();
     let zero_point_at = program.apply_all(conversion(integer, DataType::Float32), Value::Input(2));
-    let quotient = program.apply(&f::QUANTIZE_F32, vec![element, Value::Input(1), zero_point_at]);
+    let quotient = program.apply(&f::QUANTIZE_F32, [element, Value::Input(1), zero_point_at]);
     program.apply_all(conversion(DataType::Float32, integer), quotient);
     let inputs = vec![rows.input.clone(), scale, zero_point];
     rows.write(rows.sizes, inputs, program)?;
@@ -37,25 +37,25 @@ fn of_range(program: ElementFormula, integer: DataType) -> Reduction {
     let [zero_at, one_at, first_at, steps_at, most_at, least_at] =
         [0, 1, 2, 3, 4, 5].map(Value::Parameter);
     let mut last = ElementFormula::default();
-    let high = last.apply(&f::LOW_WORDS, vec![Value::Input(0)]);
-    let low = last.apply(&f::HIGH_WORDS, vec![Value::Input(0)]);
+    let high = last.apply(&f::LOW_WORDS, [Value::Input(0)]);
+    let low = last.apply(&f::HIGH_WORDS, [Value::Input(0)]);
     // Between a number and itself there is nothing else.
-    let [zero, one, first] = [zero_at, one_at, first_at]
-        .map(|number| last.apply(&f::CLIP_U32, vec![high, number, number]));
+    let [zero, one, first] =
+        [zero_at, one_at, first_at].map(|number| last.apply(&f::CLIP_U32, [high, number, number]));
     // The scale: the range, including 0, divided by 255; 1 where all elements are 0.
-    let above = last.apply(&f::CLIP_F32, vec![high, zero_at, most_at]);
-    let least = last.apply(&f::MINIMUM_F32, vec![high, low]);
-    let below = last.apply(&f::CLIP_F32, vec![least, least_at, zero_at]);
-    let range = last.apply(&f::SUBTRACT_F32, vec![above, below]);
-    let quotient = last.apply(&f::DIVIDE_BY_F32, vec![range, steps_at]);
-    let is_zero = last.apply(&f::EQUALS_F32, vec![quotient, zero]);
+    let above = last.apply(&f::CLIP_F32, [high, zero_at, most_at]);
+    let least = last.apply(&f::MINIMUM_F32, [high, low]);
+    let below = last.apply(&f::CLIP_F32, [least, least_at, zero_at]);
+    let range = last.apply(&f::SUBTRACT_F32, [above, below]);
+    let quotient = last.apply(&f::DIVIDE_BY_F32, [range, steps_at]);
+    let is_zero = last.apply(&f::EQUALS_F32, [quotient, zero]);
     let second = Some(last.steps.len());
-    let scale = last.apply(&f::CHOOSE_WORD, vec![is_zero, one, quotient]);
+    let scale = last.apply(&f::CHOOSE_WORD, [is_zero, one, quotient]);
     // The zero point: the integer that the number 0 becomes.
-    let steps = last.apply(&f::DIVIDE_F32, vec![below, scale]);
-    let place = last.apply(&f::SUBTRACT_F32, vec![first, steps]);
+    let steps = last.apply(&f::DIVIDE_F32, [below, scale]);
+    let place = last.apply(&f::SUBTRACT_F32, [first, steps]);
     // Ties to even.
-    let nearest = last.apply(&f::ROUND_F32, vec![place, zero_at]);
+    let nearest = last.apply(&f::ROUND_F32, [place, zero_at]);
     last.apply_all(conversion(DataType::Float32, integer), nearest);
     Reduction { program, last, ends: 1, second, parameters, ..Reduction::of(&RANGE_F32) }
 }

@@ -33,8 +33,8 @@ pub(super) fn value_scale(operator: &Validated, target: &Target<'_>) -> Result<i
     let element = map.input(0)?;
     let element = map.single(element);
     let [scale, bias] = [map.by_channel(&scale), map.by_channel(&bias)];
-    let product = map.program.apply(&f::MULTIPLY_F32, vec![element, scale]);
-    let sum = map.program.apply(&f::ADD_F32, vec![product, bias]);
+    let product = map.program.apply(&f::MULTIPLY_F32, [element, scale]);
+    let sum = map.program.apply(&f::ADD_F32, [product, bias]);
     map.program_of(sum)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn quantize(operator: &Validated, target: &Target<'_>) -> Result<ir::
     let mut map = BlockwiseMap::new(operator, target)?;
     let [element, scale, zero_point] = map.quantization()?;
     let arguments = [element, scale, zero_point].map(|it| map.single(it));
-    let quantized = map.program.apply(&f::QUANTIZE_F32, arguments.into());
+    let quantized = map.program.apply(&f::QUANTIZE_F32, arguments);
     map.program_of(quantized)
 }
 
@@ -51,7 +51,7 @@ pub(super) fn dequantize(operator: &Validated, target: &Target<'_>) -> Result<ir
     let [element, scale, zero_point] = map.quantization()?;
     let [element, zero_point] = [element, zero_point].map(|it| map.integer(it));
     let scale = map.single(scale);
-    let real = map.program.apply(&f::DEQUANTIZE_SMALL, vec![element, scale, zero_point]);
+    let real = map.program.apply(&f::DEQUANTIZE_SMALL, [element, scale, zero_point]);
     map.program_of(real)
 }
 
@@ -103,7 +103,7 @@ impl<'a> BlockwiseMap<'a> {
         let zero_point = match self.operator.present_tensors(FieldKind::Input).count() {
             3.. => self.input(2)?,
             _ => {
-                let zero = self.program.apply(&f::BIT_XOR_WORD, vec![element.0, element.0]);
+                let zero = self.program.apply(&f::BIT_XOR_WORD, [element.0, element.0]);
                 (zero, DataType::Uint32)
             }
         };
@@ -126,7 +126,7 @@ impl<'a> BlockwiseMap<'a> {
         let has_halves = output.is_half();
         if has_halves {
             let (before, unit) = (Value::Input(self.inputs.len()), Value::Parameter(0));
-            self.program.apply(&f::WITH_HALF_BYTE, vec![before, result, unit]);
+            self.program.apply(&f::WITH_HALF_BYTE, [before, result, unit]);
         }
         self.inputs.push(output);
         let (name, places) = (self.operator.schema().name, &self.inputs);

@@ -55,12 +55,12 @@ pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<Stat
                 let forget = program.seeing(forget, weight, Some(before));
                 program.function(0, forget)?
             };
-            Some(program.apply(&f::MULTIPLY_F32, vec![forget, before]))
+            Some(program.apply(&f::MULTIPLY_F32, [forget, before]))
         }
     };
-    let added = program.apply(&f::MULTIPLY_F32, vec![input, new]);
+    let added = program.apply(&f::MULTIPLY_F32, [input, new]);
     if let Some(kept) = kept {
-        program.apply(&f::ADD_F32, vec![kept, added]);
+        program.apply(&f::ADD_F32, [kept, added]);
     }
     let cell = layer.next(program, at, Kind::Cell)?;
 
@@ -71,7 +71,7 @@ pub(super) fn long_short_term(layer: &mut Layer<'_, '_>, at: &At) -> Result<Stat
     let output = program.seeing(output, weight, state);
     let output = program.function(0, output)?;
     let shown = state.map(|state| program.function(2, state)).transpose()?;
-    program.apply(&f::MULTIPLY_F32, [Some(output), shown].into_iter().flatten().collect());
+    program.apply(&f::MULTIPLY_F32, [Some(output), shown].into_iter().flatten());
     Ok(State { hidden: layer.next(program, at, Kind::Hidden)?, cell })
 }
 
@@ -98,9 +98,9 @@ fn reset_after(layer: &mut Layer<'_, '_>, at: &At) -> Result<State, Error> {
     let reset = program.read(layer.gate(&sums, RESET));
     let reset = program.function(0, reset)?;
     let of_state = program.read(layer.gate(&sums, NEW));
-    let part = program.apply(&f::MULTIPLY_F32, vec![reset, of_state]);
+    let part = program.apply(&f::MULTIPLY_F32, [reset, of_state]);
     let of_input = program.read(of_input);
-    let new = program.apply(&f::ADD_F32, vec![of_input, part]);
+    let new = program.apply(&f::ADD_F32, [of_input, part]);
     let update = program.read(layer.gate(&sums, UPDATE));
     let update = program.function(0, update)?;
     finish(layer, at, program, [update, new])
@@ -142,7 +142,7 @@ fn update_and_reset(
     let gate = program.read(by_gates(&sums, size.into()));
     let gate = program.function(0, gate)?;
     let hidden = program.read(hidden.clone());
-    let reset = program.apply(&f::MULTIPLY_F32, vec![gate, hidden]);
+    let reset = program.apply(&f::MULTIPLY_F32, [gate, hidden]);
     program.first_or(Operand::numbers(0, of_strides([1, 0, 0])), [gate, reset]);
     layer.compute([NEW, sequences, size], program, by_gates(&output, distance))?;
     let reset = Operand { base: output.base + distance, ..output.clone() };
@@ -158,11 +158,11 @@ fn finish<'a>(
 ) -> Result<State, Error> {
     let new = program.function(1, new)?;
     let rest = program.rest(update);
-    let added = program.apply(&f::MULTIPLY_F32, vec![rest, new]);
+    let added = program.apply(&f::MULTIPLY_F32, [rest, new]);
     if let Some(before) = at.before.hidden.clone() {
         let before = program.read(before);
-        let kept = program.apply(&f::MULTIPLY_F32, vec![update, before]);
-        program.apply(&f::ADD_F32, vec![added, kept]);
+        let kept = program.apply(&f::MULTIPLY_F32, [update, before]);
+        program.apply(&f::ADD_F32, [added, kept]);
     }
     Ok(State { hidden: layer.next(program, at, Kind::Hidden)?, cell: None })
 }

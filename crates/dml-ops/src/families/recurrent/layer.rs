@@ -168,7 +168,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         let mut program = self.program();
         let time = program.read(Operand::numbers(0, of_strides([1, 0, 0])));
         let length = program.read(Operand { strides, ..lengths });
-        program.apply(&f::LESS_THAN_U32, vec![time, length]);
+        program.apply(&f::LESS_THAN_U32, [time, length]);
         let count = u64::from(steps) * u64::from(sequences);
         let masks = self.products.recorder.temporary(ElementWidth::B32, count);
         let masks = Operand { strides: of_strides([sequences.into(), 1, 0]), ..masks };
@@ -225,7 +225,7 @@ impl<'b, 'a> Layer<'b, 'a> {
         let strides = of_strides([0, 0, packed / 2]);
         let both = program.read(Operand { strides, ..Operand::at(buffer, ElementWidth::B64, 0) });
         let word = if gate == 0 { &f::LOW_WORDS } else { &f::HIGH_WORDS };
-        Some(program.apply(word, vec![both]))
+        Some(program.apply(word, [both]))
     }
 
     /// Writes the results of a program on elements of steps, sequences and hidden elements.

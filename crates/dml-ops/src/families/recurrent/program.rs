@@ -34,7 +34,11 @@ impl<'a> CellProgram<'a> {
         self.map.apply_all(conversion(data_type, DataType::Float32), value)
     }
 
-    pub(super) fn apply(&mut self, function: &'static Function, values: Vec<Value>) -> Value {
+    pub(super) fn apply(
+        &mut self,
+        function: &'static Function,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Value {
         self.map.computation.program.apply(function, values)
     }
 
@@ -61,8 +65,8 @@ impl<'a> CellProgram<'a> {
         state: Option<Value>,
     ) -> Value {
         let (Some(weight), Some(state)) = (weight, state) else { return value };
-        let product = self.apply(&f::MULTIPLY_F32, vec![weight, state]);
-        self.apply(&f::ADD_F32, vec![value, product])
+        let product = self.apply(&f::MULTIPLY_F32, [weight, state]);
+        self.apply(&f::ADD_F32, [value, product])
     }
 
     /// The last value if the mask is not 0, else the state before, or zeros.
@@ -73,7 +77,7 @@ impl<'a> CellProgram<'a> {
             Some(before) => self.read(before.clone()),
             None => self.map.computation.zero(value),
         };
-        self.apply(&f::CHOOSE_WORD, vec![has_step, value, before]);
+        self.apply(&f::CHOOSE_WORD, [has_step, value, before]);
     }
 
     /// Converts the result to another type.
@@ -85,7 +89,7 @@ impl<'a> CellProgram<'a> {
     /// `first` where the number of a coordinate is 0, else `other`.
     pub(super) fn first_or(&mut self, number: Operand, [first, other]: [Value; 2]) -> Value {
         let number = self.read(number);
-        self.apply(&f::CHOOSE_WORD, vec![number, other, first])
+        self.apply(&f::CHOOSE_WORD, [number, other, first])
     }
 
     /// The map whose elements are the result.

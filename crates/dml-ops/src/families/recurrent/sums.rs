@@ -113,7 +113,7 @@ impl Layer<'_, '_> {
                 None => vec![program.read(self.products.recorder.constant(ElementWidth::B32, 0))],
             };
             if let [one, other] = values[..] {
-                program.apply(&f::ADD_F32, vec![one, other]);
+                program.apply(&f::ADD_F32, [one, other]);
             }
             let of_steps = i64::from(sequences) * i64::from(self.width);
             let strides = of_strides([of_steps, self.width.into(), 1]);

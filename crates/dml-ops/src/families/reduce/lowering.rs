@@ -171,18 +171,18 @@ fn norm(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let narrowing = conversion(DataType::Float32, output);
     let (mut program, element) = rows.of_element();
     let Some(scales) = rows.scales()? else {
-        program.apply(&f::MULTIPLY_F32, vec![element, element]);
+        program.apply(&f::MULTIPLY_F32, [element, element]);
         let last = ElementFormula::chain([&f::SQUARE_ROOT_F32].into_iter().chain(narrowing));
         let reduction = Reduction { program, last, ..Reduction::of(&SUM_F32) };
         rows.reduce_to(rows.output(0)?, vec![], reduction)?;
         return Ok(rows.finish());
     };
-    let scaled = program.apply(&f::MULTIPLY_F32, vec![element, Value::Input(1)]);
-    program.apply(&f::MULTIPLY_F32, vec![scaled, scaled]);
+    let scaled = program.apply(&f::MULTIPLY_F32, [element, Value::Input(1)]);
+    program.apply(&f::MULTIPLY_F32, [scaled, scaled]);
     let sum =
         rows.reduce(vec![scales.clone()], Reduction { program, ..Reduction::of(&SUM_F32) })?;
     let mut program = ElementFormula::of(&f::SQUARE_ROOT_F32);
-    let quotient = program.apply(&f::DIVIDE_F32, vec![program.last(), Value::Input(1)]);
+    let quotient = program.apply(&f::DIVIDE_F32, [program.last(), Value::Input(1)]);
     program.apply_all(narrowing, quotient);
     rows.write(rows.sizes_of(Axes::Kept), vec![sum, scales], program)?;
     Ok(rows.finish())
@@ -246,7 +246,7 @@ fn index(mut rows: Rows<'_>, extreme: Extreme, tie_break: TieBreak) -> Result<ir
             let found = rows.reduce(vec![], Reduction::of(joined))?;
             let elements = [0, 1].map(Value::Input);
             let is_equal = program.apply(&f::EQUALS_I64, elements.to_vec());
-            (program.apply(&f::LOW_WORDS, vec![is_equal]), vec![found, numbers])
+            (program.apply(&f::LOW_WORDS, [is_equal]), vec![found, numbers])
         }
         _ => (key(&mut program, rows.data_type, extreme), vec![numbers]),
     };
@@ -255,7 +255,7 @@ fn index(mut rows: Rows<'_>, extreme: Extreme, tie_break: TieBreak) -> Result<ir
         TieBreak::Last => &[],
     };
     let number = program.apply_all(counted.iter().copied(), Value::Input(others.len()));
-    program.apply(&f::PAIR, vec![number, key]);
+    program.apply(&f::PAIR, [number, key]);
     let output = rows.operator.required_tensor("OutputTensor")?.data_type();
     let number = [&f::LOW_WORDS].into_iter().chain(counted.iter().copied());
     let last = ElementFormula::chain(number.chain(conversion(DataType::Uint32, output)));

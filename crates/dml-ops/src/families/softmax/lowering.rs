@@ -70,7 +70,7 @@ fn softmax_of(rows: Rows<'_>, data_type: DataType) -> Result<ir::Program, Error>
 fn shares_of_kept_powers(mut rows: Rows<'_>) -> Result<ir::Program, Error> {
     let greatest = rows.greatest()?;
     let (mut program, element) = rows.of_element();
-    program.apply(&f::EXP_BELOW_F32, vec![element, Value::Input(1)]);
+    program.apply(&f::EXP_BELOW_F32, [element, Value::Input(1)]);
     rows.write(rows.sizes, vec![rows.input.clone(), greatest], program)?;
     let powers = rows.output(0)?;
     let of_powers = Reduction { program: ElementFormula::default(), ..Reduction::of(&SUM_F32) };
@@ -89,7 +89,7 @@ fn shares_of(
 ) -> Result<ir::Program, Error> {
     let [greatest, sum] = rows.powers(sum)?;
     let (mut program, element) = rows.of_element();
-    let share = program.apply(share, vec![element, Value::Input(1), Value::Input(2)]);
+    let share = program.apply(share, [element, Value::Input(1), Value::Input(2)]);
     program.apply_all(conversion(DataType::Float32, data_type), share);
     let inputs = vec![rows.input.clone(), greatest, sum];
     rows.write(rows.sizes, inputs, program)?;
@@ -102,7 +102,7 @@ pub(super) fn hardmax(operator: &Validated, target: &Target<'_>) -> Result<ir::P
     let greatest = rows.greatest()?;
     let numbers = rows.numbers();
     let (mut program, element) = rows.of_element();
-    program.apply(&f::NUMBER_WHERE_EQUAL_F32, vec![element, Value::Input(1), Value::Input(2)]);
+    program.apply(&f::NUMBER_WHERE_EQUAL_F32, [element, Value::Input(1), Value::Input(2)]);
     let reduction = Reduction { program, ..Reduction::of(&LEAST_U32) };
     let first = rows.reduce(vec![greatest, numbers.clone()], reduction)?;
     let mut program = ElementFormula::of(&f::EQUALS_I32);

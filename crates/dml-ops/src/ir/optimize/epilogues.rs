@@ -2,7 +2,7 @@
 //! or a sum with the product. They become the end of the Reduce, which then writes their result.
 
 use dml_spirv::element_wise::{
-    DIMENSIONS, ElementFormula as Functions, MAX_INPUTS, MAX_PARAMETERS, Value, estimated_bytes,
+    DIMENSIONS, MAX_INPUTS, MAX_PARAMETERS, Value, estimated_bytes, estimated_bytes_of,
 };
 
 use super::fuse::{may_join, origin_of};
@@ -109,12 +109,10 @@ fn dimensions(
 /// Whether a Reduce with an end can be one kernel.
 fn fits(Reduce { space, reduction, .. }: &Reduce) -> bool {
     let inputs = space.inputs.len();
-    let [before, after, both] = [
-        (&reduction.program.steps[..], inputs),
-        (&reduction.last.steps[..], reduction.ends),
-        (&[reduction.program.steps.as_slice(), &reduction.last.steps].concat(), inputs),
-    ]
-    .map(|(steps, inputs)| estimated_bytes(&Functions { steps: steps.to_vec() }, inputs));
+    let before = estimated_bytes(&reduction.program, inputs);
+    let after = estimated_bytes(&reduction.last, reduction.ends);
+    let steps = reduction.program.steps.iter().chain(&reduction.last.steps);
+    let both = estimated_bytes_of(steps.map(|step| step.function), inputs);
     inputs <= MAX_INPUTS
         && reduction.parameters.len() <= MAX_PARAMETERS
         && may_join(both, before.max(after))

@@ -56,8 +56,8 @@ fn source_of(uses: &Uses, number: usize) -> Option<usize> {
 pub(super) fn origin_of(first: &Origin, reader: Option<&Recorded>) -> Origin {
     let mut sources = first.sources.clone();
     let Some(Recorded { origin, .. }) = reader else { return first.clone() };
-    sources.extend(origin.sources.iter().filter(|source| !first.sources.contains(source)));
-    Origin { sources, ..origin.clone() }
+    sources.extend(origin.sources.iter().copied().filter(|it| !first.sources.contains(it)));
+    Origin { operator: origin.operator, field: origin.field, sources }
 }
 
 /// The node that reads a Map's result, fused with the Map; else the reason why they cannot be fused, `None`

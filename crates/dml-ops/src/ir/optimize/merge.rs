@@ -11,7 +11,8 @@ use crate::ir::{Computation, Map, Node, Reduce, Reduction};
 /// `last` merged with `first`, whose elements it reads: it computes them itself at each coordinate. `None`
 /// where `last` is neither a Map nor a Reduce.
 pub(super) fn merged(first: &Map, last: &Node) -> Option<Node> {
-    let mut inputs = Inputs { sizes: &first.space.sizes, operands: vec![] };
+    let most = first.space.inputs.len() + last.space().map_or(0, |space| space.inputs.len());
+    let mut inputs = Inputs { sizes: &first.space.sizes, operands: Vec::with_capacity(most) };
     let of_first: Vec<Value> = first.space.inputs.iter().map(|input| inputs.read(input)).collect();
     let of_last = |space: &IterationSpace, inputs: &mut Inputs<'_>| -> Vec<Option<Value>> {
         // Other elements of the same buffer may be read, too.
@@ -102,13 +103,16 @@ pub(super) fn append(
     first_parameter: u32,
 ) -> Value {
     let first = all.steps.len();
+    if !program.steps.is_empty() {
+        all.steps.own().reserve(program.steps.len());
+    }
     for step in &program.steps {
         let argument = |value: &Value| match *value {
             Value::Input(index) => values[index],
             Value::Result(index) => Value::Result(first + index),
             Value::Parameter(index) => Value::Parameter(first_parameter + index),
         };
-        all.apply(step.function, step.arguments.iter().map(argument).collect());
+        all.apply(step.function, step.arguments.iter().map(argument));
     }
     if program.steps.is_empty() { values[0] } else { all.last() }
 }

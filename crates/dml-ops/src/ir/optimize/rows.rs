@@ -4,7 +4,8 @@ use dml_spirv::element_wise::{DIMENSIONS, MAX_INPUTS, estimated_bytes_of};
 use dml_spirv::functions::Function;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ir::{Buffer, Map, Node, Origin, Program, Recorded, Reduce, RowGroup};
+use super::uses::remaining;
+use crate::ir::{Buffer, Buffers, Map, Node, Origin, Program, Recorded, Reduce, RowGroup, Sources};
 
 /// The most buffers of a group that other nodes or callers read or write: the bindings of a kernel.
 const MAX_BUFFERS: usize = MAX_INPUTS + 1;
@@ -33,12 +34,12 @@ pub(super) fn group(program: &mut Program) {
             nodes[last] = Some(put_together(taken, &readers));
         }
     }
-    program.nodes = nodes.into_iter().flatten().collect();
+    program.nodes = remaining(nodes);
 }
 
 /// The buffers in their order, each once.
-fn distinct(buffers: impl IntoIterator<Item = Buffer>) -> Vec<Buffer> {
-    let mut buffers: Vec<Buffer> = buffers.into_iter().collect();
+fn distinct(buffers: impl IntoIterator<Item = Buffer>) -> Buffers {
+    let mut buffers: Buffers = buffers.into_iter().collect();
     buffers.sort_unstable();
     buffers.dedup();
     buffers
@@ -170,7 +171,7 @@ fn functions(node: &Node) -> impl Iterator<Item = &'static Function> {
 fn results<'a>(
     members: impl Iterator<Item = &'a Recorded> + Clone,
     readers: &FxHashMap<Buffer, usize>,
-) -> Vec<Buffer> {
+) -> Buffers {
     let mut inside: FxHashMap<Buffer, usize> = FxHashMap::default();
     for buffer in members.clone().flat_map(|member| distinct(member.node.reads())) {
         *inside.entry(buffer).or_default() += 1;
@@ -178,20 +179,20 @@ fn results<'a>(
     let is_result =
         |it: &Buffer| matches!(it, Buffer::Output(_)) || readers.get(it) > inside.get(it);
     let mut results = distinct(members.flat_map(|member| member.node.writes()));
-    results.retain(is_result);
+    results.retain(|it| is_result(it));
     results
 }
 
 /// Makes one node of the members.
 fn put_together(members: Vec<Recorded>, readers: &FxHashMap<Buffer, usize>) -> Recorded {
-    let mut sources: Vec<usize> = vec![];
+    let mut sources = Sources::new();
     for source in members.iter().flat_map(|member| &member.origin.sources) {
         if !sources.contains(source) {
             sources.push(*source);
         }
     }
-    let last = members.last().expect("a group has members");
-    let origin = Origin { sources, ..last.origin.clone() };
-    let results = results(members.iter(), readers);
+    let Origin { operator, field, .. } = members.last().expect("a group has members").origin;
+    let origin = Origin { operator, field, sources };
+    let results = results(members.iter(), readers).into_vec();
     Recorded { node: Node::Rows(RowGroup { members, results }), origin }
 }

@@ -215,7 +215,7 @@ impl Unary {
                 Value::Result(at) => results[at],
                 value @ Value::Parameter(_) => value,
             };
-            let arguments = step.arguments.iter().map(argument).collect();
+            let arguments = step.arguments.iter().map(argument);
             results[at] = functions.apply(step.function, arguments);
         }
         functions
@@ -258,13 +258,13 @@ impl Unary {
                 (_, true) => self.source,
                 _ => {
                     let argument = |it: &Value| renumbered(*it, &values);
-                    let arguments = step.arguments.iter().map(argument).collect();
+                    let arguments = step.arguments.iter().map(argument);
                     program.apply(step.function, arguments)
                 }
             });
         }
         if self.last + 1 == values.len() {
-            program.apply(&SAME, vec![table_input]);
+            program.apply(&SAME, [table_input]);
         }
         let by = renumbered(self.source, &values);
         let moved = |it: &Operand| {

@@ -29,7 +29,7 @@ impl Uses {
 
     /// The remaining nodes, in execution order.
     pub(super) fn into_nodes(self) -> Vec<Recorded> {
-        self.nodes.into_iter().flatten().collect()
+        remaining(self.nodes)
     }
 
     /// The numbers of all nodes, including removed ones.
@@ -131,4 +131,11 @@ impl Uses {
             }
         }
     }
+}
+
+/// The nodes that were not removed, in their order.
+pub(super) fn remaining(nodes: Vec<Option<Recorded>>) -> Vec<Recorded> {
+    let mut remaining = Vec::with_capacity(nodes.len());
+    remaining.extend(nodes.into_iter().flatten());
+    remaining
 }

@@ -65,7 +65,7 @@ impl Schedule<'_> {
         }
         let sum = if sums.numbers.are_integers() { &f::ADD_I32 } else { &f::ADD_F32 };
         let mut program = ElementFormula::default();
-        let with = |one, at| program.apply(sum, vec![one, Value::Input(at)]);
+        let with = |one, at| program.apply(sum, [one, Value::Input(at)]);
         (1..inputs.len()).fold(Value::Input(0), with);
         let space = IterationSpace { sizes, inputs, output };
         self.map(space, &Computation { program, ..Computation::default() })

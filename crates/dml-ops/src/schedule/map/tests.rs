@@ -18,7 +18,7 @@ fn sum(inputs: usize) -> Computation {
     let mut computation = Computation::copy();
     for input in 1..inputs {
         let before = computation.program.last();
-        computation.program.apply(&ADD_I32, vec![before, Value::Input(input)]);
+        computation.program.apply(&ADD_I32, [before, Value::Input(input)]);
     }
     if inputs > 1 {
         computation.packed = None;

@@ -44,7 +44,8 @@ impl Schedule<'_> {
     ) -> Result<(), Error> {
         let (elements, seconds) = reduction.divided(&space.inputs);
         let first = Reduction { ends: 0, second: None, ..reduction.clone() };
-        let last = ElementFormula { steps: reduction.last.steps[..=step].to_vec() };
+        let last =
+            ElementFormula { steps: reduction.last.steps[..=step].iter().cloned().collect() };
         let second = Reduction { last, ..first.clone() };
         let outputs = [&space.output].into_iter().chain(seconds);
         for (reduction, output) in [first, second].iter().zip(outputs) {

@@ -132,9 +132,9 @@ impl Members {
             return None;
         }
         let (elements, seconds) = reduction.divided(&space.inputs);
-        let second = reduction.second.map(|step| reduction.last.steps[..=step].to_vec());
-        let lasts =
-            [reduction.last.clone()].into_iter().chain(second.map(|steps| Functions { steps }));
+        let up_to = |step| reduction.last.steps[..=step].iter().cloned().collect();
+        let second = reduction.second.map(|step| Functions { steps: up_to(step) });
+        let lasts = [reduction.last.clone()].into_iter().chain(second);
         for (last, output) in lasts.zip([&space.output].into_iter().chain(seconds)) {
             let (reducer, last) = (reduction.reducer, self.renumbered(&last));
             let action = Action::Reduce { reducer, last };
@@ -361,7 +361,7 @@ fn appended(formula: &mut Formula, program: &Functions, values: &[Value]) -> Val
         parameter @ Value::Parameter(_) => parameter,
     };
     for step in &program.steps {
-        let arguments = step.arguments.iter().map(value).collect();
+        let arguments = step.arguments.iter().map(value);
         formula.program.apply(step.function, arguments);
     }
     value(&program.last())
