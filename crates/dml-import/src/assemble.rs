@@ -11,6 +11,7 @@ use dml_core::graph::GraphValue;
 use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, DataType, TensorDesc};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Result};
@@ -77,7 +78,7 @@ fn assemble_with(
         program.inputs.push(ProgramInput {
             name: bound.name.clone(),
             element: value.element,
-            shape: value.shape.clone().unwrap_or_default(),
+            shape: value.shape.clone().unwrap_or_default().into_vec(),
             tensor: bound.tensor.clone(),
             fixed: bound.is_read(),
             given: bound.is_given,
@@ -208,7 +209,7 @@ impl Assembler<'_> {
         operator: AbstractOperator,
         values: &FxHashMap<usize, GraphValue>,
     ) -> Result<GraphValue> {
-        let mut inputs = Vec::new();
+        let mut inputs: SmallVec<[Option<Edge>; 4]> = SmallVec::new();
         let read = operator.bindings(FieldKind::Input).map(|(_, tensor)| tensor);
         for (storage, tensor) in node.inputs.iter().zip(read) {
             inputs.push(match (storage, tensor) {
@@ -219,7 +220,7 @@ impl Assembler<'_> {
                 _ => None,
             });
         }
-        Ok(stage.node(node, operator, inputs))
+        Ok(stage.node(node, operator, &inputs))
     }
 
     /// The graph's input with the elements of `storage`, read with the type and flags of `tensor`.

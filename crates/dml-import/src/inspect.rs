@@ -213,7 +213,7 @@ impl Reporter<'_> {
 
     fn value(&self, name: &str, value: ValueId) -> ValueReport {
         let known = self.known.value(value);
-        let sizes = |shape: &Vec<u64>| shape.iter().map(ToString::to_string).collect();
+        let sizes = |shape: &[u64]| shape.iter().map(ToString::to_string).collect();
         let element = known.element.or_else(|| self.guesses.element(value));
         // A guess gives no size that only a run can tell.
         let is_read = known.check().is_err_and(|error| reader(self.known, &error).is_some());
@@ -221,7 +221,7 @@ impl Reporter<'_> {
         ValueReport {
             name: shortened(name),
             element: element.map(|element| element.to_string()),
-            shape: known.shape.as_ref().map(sizes).or_else(guessed),
+            shape: known.shape.as_deref().map(sizes).or_else(guessed),
             number: Some(value),
         }
     }

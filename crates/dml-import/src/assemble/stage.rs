@@ -6,6 +6,7 @@ use dml_core::graph::{GraphBuilder, GraphValue};
 use dml_core::schema::FieldKind;
 use dml_core::{AbstractOperator, DataType, TensorFlags};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::error::{NodeName, Result};
 use crate::graph::DeviceNode;
@@ -65,25 +66,25 @@ impl Stage {
         &mut self,
         node: &DeviceNode,
         operator: AbstractOperator,
-        edges: Vec<Option<Edge>>,
+        edges: &[Option<Edge>],
     ) -> GraphValue {
-        let mut inputs = Vec::new();
-        for edge in edges.iter().flatten() {
-            inputs.push(match edge {
-                Edge::Node(value, output) => self.builder.output_of(*value, number(*output)),
-                Edge::Input(value, _) => *value,
-            });
-        }
-        let input = |edge: Option<Edge>| match edge {
-            Some(Edge::Input(_, at)) => Some(at),
-            _ => None,
+        let value = |edge: &Edge| match edge {
+            Edge::Node(value, output) => self.builder.output_of(*value, number(*output)),
+            Edge::Input(value, _) => *value,
         };
-        self.bindings = edges.into_iter().map(input).collect();
+        let inputs: SmallVec<[GraphValue; 4]> = edges.iter().flatten().map(value).collect();
         let value = self.builder.operator(operator.clone(), &inputs);
         self.builder.name(value, Arc::clone(&node.label));
         self.names.push(Arc::clone(&node.name));
         // An operator by itself has all its outputs bound.
         let is_single = self.names.len() == 1 && operator.bindings(FieldKind::Output).count() == 1;
+        if is_single {
+            let input = |edge: &Option<Edge>| match edge {
+                Some(Edge::Input(_, at)) => Some(*at),
+                _ => None,
+            };
+            self.bindings = edges.iter().map(input).collect();
+        }
         let work = Work::Operator(operator);
         self.single = is_single.then(|| Operator { node: NodeName::clone(&node.name), work });
         value

@@ -314,13 +314,14 @@ pub(crate) fn no_counterpart(node: &NodeName, element: ElementType) -> Error {
 mod tests {
     use dml_core::operators::RandomGeneratorDesc;
     use dml_core::{DataType, RandomGeneratorType, TensorDesc};
+    use smallvec::smallvec;
 
     use super::*;
 
     /// Adds an operator that draws numbers.
     fn draw(nodes: &DeviceNodes, owner: &Owner) {
         let tensor = |count| TensorDesc::packed(DataType::Uint32, &[1, 1, 1, count]);
-        let kind = Kind { element: ElementType::Dml(DataType::Uint32), shape: vec![4] };
+        let kind = Kind { element: ElementType::Dml(DataType::Uint32), shape: smallvec![4] };
         let written = nodes.add(owner, vec![], vec![kind], || {
             let desc = RandomGeneratorDesc {
                 input_state_tensor: tensor(6),

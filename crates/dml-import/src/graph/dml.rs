@@ -12,7 +12,7 @@ use crate::convert::as_float;
 use crate::element::{ElementType, scalar};
 use crate::error::{NodeName, Result};
 use crate::graph::device::{Band, DeviceNodes, Owner, no_counterpart};
-use crate::graph::strides::{are_packed, broadcast_strides, coalesced, packed};
+use crate::graph::strides::{Sizes, are_packed, broadcast_strides, coalesced, packed};
 use crate::graph::value::{Content, Kind, Storage, Value};
 use crate::tensor::{Tensor, element_count, text};
 
@@ -93,7 +93,7 @@ pub(crate) fn element_wise(
     let kind = output.clone();
     let result = (|| {
         if output.is_empty() {
-            return Ok(Value::host(Tensor::new(output.element, output.shape.clone(), vec![])?));
+            return Ok(Value::host(Tensor::new(output.element, output.shape.to_vec(), vec![])?));
         }
         let mut storages = Vec::with_capacity(operands.len());
         for operand in operands {
@@ -118,10 +118,10 @@ pub(crate) fn element_wise(
                 let tensors = operands.iter().map(tensor).collect::<Result<_>>()?;
                 return build(tensors, packed_tensor(name, output.element, shape)?);
             }
-            let mut strides: Vec<Vec<u64>> = operands.iter().map(|it| own(it)).collect();
+            let mut strides: Vec<Sizes> = operands.iter().map(|it| own(it)).collect();
             strides.push(packed(&output.shape));
             let (shape, strides) = coalesced(&output.shape, &strides);
-            let tensor = |(operand, strides): (&&Value, &Vec<u64>)| {
+            let tensor = |(operand, strides): (&&Value, &Sizes)| {
                 strided_tensor(name, operand.element()?, &shape, strides)
             };
             let tensors = operands.iter().zip(&strides).map(tensor).collect::<Result<_>>()?;
@@ -156,7 +156,7 @@ pub(crate) fn materialized(nodes: &DeviceNodes, owner: &Owner, value: &Value) ->
     match &value.content {
         Content::Stored(view) if view.strides.is_none() => Ok(value.clone()),
         Content::Fill(_) if kind.is_empty() => {
-            Ok(Value::host(Tensor::new(kind.element, kind.shape, vec![])?))
+            Ok(Value::host(Tensor::new(kind.element, kind.shape.into_vec(), vec![])?))
         }
         Content::Fill(bits) => {
             let build = || fill(&owner.name, &kind, *bits);
@@ -283,7 +283,7 @@ mod tests {
     fn of(shape: &[u64], begin: i128, end: i128, element: ElementType) -> Result<AbstractOperator> {
         let node = NodeName::new("Eye", "n");
         let bits = element.one();
-        let kind = Kind { element, shape: shape.to_vec() };
+        let kind = Kind { element, shape: shape.into() };
         band(&node, &kind, &Band { begin, end, bits }, false)
     }
 

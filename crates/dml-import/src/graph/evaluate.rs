@@ -152,10 +152,10 @@ fn bind(
         let bound = bound(None);
         let value = match (&input.default, fixed) {
             (Some(constant), _) => {
-                let kind = Kind { element: constant.element, shape: constant.shape.clone() };
+                let kind = Kind { element: constant.element, shape: constant.shape.clone().into() };
                 Value::stored(kind, Storage::Constant(Arc::clone(constant)))
             }
-            (None, Some(shape)) => Value::of_input(input.element, shape, Arc::clone(&bound)),
+            (None, Some(shape)) => Value::of_input(input.element, shape.into(), Arc::clone(&bound)),
             (None, None) => {
                 let missing = Error::missing(&bound.name, Requirement::Shape);
                 Value { element: input.element, ..Value::refused(missing) }
@@ -170,7 +170,7 @@ fn bind(
     };
     let element = input.element.or(tensor.as_ref().map(Tensor::element_type));
     let bound = bound(tensor);
-    Ok((Value::of_input(element, found.shape().to_vec(), Arc::clone(&bound)), bound))
+    Ok((Value::of_input(element, found.shape().into(), Arc::clone(&bound)), bound))
 }
 
 /// The tensor with the declared type. NumPy has bfloat16 values as UINT16, and 4-bit integers as 8-bit ones.

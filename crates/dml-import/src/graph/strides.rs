@@ -1,8 +1,13 @@
 //! Strides: the distance between neighbours in each dimension, in elements.
 
+use smallvec::{SmallVec, smallvec};
+
+/// Sizes or strides of dimensions. Those of most values take no allocation.
+pub(crate) type Sizes = SmallVec<[u64; 4]>;
+
 /// The strides of packed elements.
-pub(crate) fn packed(shape: &[u64]) -> Vec<u64> {
-    let mut strides: Vec<u64> = packed_from_last(shape).collect();
+pub(crate) fn packed(shape: &[u64]) -> Sizes {
+    let mut strides: Sizes = packed_from_last(shape).collect();
     strides.reverse();
     strides
 }
@@ -43,7 +48,7 @@ fn packed_from_last(shape: &[u64]) -> impl Iterator<Item = u64> {
 }
 
 /// The strides of a tensor of shape `from` broadcast to shape `to`: 0 where it is repeated.
-pub(crate) fn broadcast_strides(from: &[u64], strides: &[u64], to: &[u64]) -> Vec<u64> {
+pub(crate) fn broadcast_strides(from: &[u64], strides: &[u64], to: &[u64]) -> Sizes {
     let missing = to.len().saturating_sub(from.len());
     let stride = |index: usize| match index.checked_sub(missing) {
         Some(own) if from[own] == to[index] => strides[own],
@@ -53,11 +58,11 @@ pub(crate) fn broadcast_strides(from: &[u64], strides: &[u64], to: &[u64]) -> Ve
 }
 
 /// Merges neighbouring dimensions where that is possible for all operands.
-pub(crate) fn coalesced(shape: &[u64], operands: &[Vec<u64>]) -> (Vec<u64>, Vec<Vec<u64>>) {
-    let mut sizes: Vec<u64> = Vec::new();
-    let mut strides: Vec<Vec<u64>> = vec![Vec::new(); operands.len()];
+pub(crate) fn coalesced(shape: &[u64], operands: &[Sizes]) -> (Sizes, Vec<Sizes>) {
+    let mut sizes = Sizes::new();
+    let mut strides: Vec<Sizes> = vec![Sizes::new(); operands.len()];
     for (index, size) in shape.iter().enumerate().filter(|(_, size)| **size != 1) {
-        let outer = |all: &Vec<u64>| all.last().copied();
+        let outer = |all: &Sizes| all.last().copied();
         let joins = !sizes.is_empty()
             && operands
                 .iter()
@@ -83,10 +88,10 @@ pub(crate) fn coalesced(shape: &[u64], operands: &[Vec<u64>]) -> (Vec<u64>, Vec<
 }
 
 /// The strides that view elements of shape `from` as shape `to`; `None` if that needs a copy.
-pub(crate) fn divided(from: &[u64], strides: &[u64], to: &[u64]) -> Option<Vec<u64>> {
-    let (sizes, strides) = coalesced(from, &[strides.to_vec()]);
+pub(crate) fn divided(from: &[u64], strides: &[u64], to: &[u64]) -> Option<Sizes> {
+    let (sizes, strides) = coalesced(from, &[strides.into()]);
     let mut rest = sizes.iter().zip(&strides[0]).rev();
-    let mut result = vec![0; to.len()];
+    let mut result: Sizes = smallvec![0; to.len()];
     // The unused size of the current source dimension, and the stride of its next part.
     let (mut left, mut next) = (1u64, 0u64);
     for (size, stride) in to.iter().zip(&mut result).rev() {
@@ -112,29 +117,29 @@ mod tests {
 
     #[test]
     fn dimensions_that_lie_one_after_the_other_become_one() {
-        let packed_and_row = [vec![12, 4, 1], vec![0, 4, 1]];
+        let packed_and_row = [smallvec![12, 4, 1], smallvec![0, 4, 1]];
         assert_eq!(
             coalesced(&[2, 3, 4], &packed_and_row),
-            (vec![2, 12], vec![vec![12, 1], vec![0, 1]])
+            (smallvec![2, 12], vec![smallvec![12, 1], smallvec![0, 1]])
         );
-        assert_eq!(coalesced(&[1, 1], &[vec![1, 1]]), (vec![], vec![vec![]]));
-        assert_eq!(coalesced(&[2, 3], &[vec![0, 0]]), (vec![6], vec![vec![0]]));
+        assert_eq!(coalesced(&[1, 1], &[smallvec![1, 1]]), (smallvec![], vec![smallvec![]]));
+        assert_eq!(coalesced(&[2, 3], &[smallvec![0, 0]]), (smallvec![6], vec![smallvec![0]]));
     }
 
     #[test]
     fn a_reshape_of_a_transposed_tensor_divides_dimensions_but_joins_none() {
         // [6, 4] transposed to [4, 6].
-        assert_eq!(divided(&[4, 6], &[1, 4], &[2, 2, 6]), Some(vec![2, 1, 4]));
-        assert_eq!(divided(&[4, 6], &[1, 4], &[4, 1, 3, 2]), Some(vec![1, 0, 8, 4]));
+        assert_eq!(divided(&[4, 6], &[1, 4], &[2, 2, 6]), Some(smallvec![2, 1, 4]));
+        assert_eq!(divided(&[4, 6], &[1, 4], &[4, 1, 3, 2]), Some(smallvec![1, 0, 8, 4]));
         assert_eq!(divided(&[4, 6], &[1, 4], &[24]), None);
         assert_eq!(divided(&[4, 6], &[1, 4], &[8, 3]), None);
-        assert_eq!(divided(&[1, 1], &[7, 7], &[1]), Some(vec![0]));
+        assert_eq!(divided(&[1, 1], &[7, 7], &[1]), Some(smallvec![0]));
     }
 
     #[test]
     fn the_stride_of_a_single_element_counts_only_where_strides_are_compared() {
-        assert_eq!(packed(&[2, 1, 3]), [3, 3, 1]);
-        assert_eq!(packed(&[2, 0, 3]), [3, 3, 1]);
+        assert_eq!(packed(&[2, 1, 3])[..], [3, 3, 1]);
+        assert_eq!(packed(&[2, 0, 3])[..], [3, 3, 1]);
         assert!(packed(&[]).is_empty() && is_packed(&[], &[]) && are_packed(&[], &[]));
         for (strides, same, contiguous) in [
             ([3, 3, 1], true, true),

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use smallvec::smallvec;
+
 use crate::constant::Constant;
 use crate::element::ElementType;
 use crate::error::{Error, NodeName, Requirement, Result};
-use crate::graph::strides::positions;
+use crate::graph::strides::{Sizes, positions};
 use crate::tensor::{Tensor, host_elements};
 
 /// A value, as far as it is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub(crate) element: Option<ElementType>,
-    pub(crate) shape: Option<Vec<u64>>,
+    pub(crate) shape: Option<Sizes>,
     pub(crate) content: Content,
 }
 
@@ -21,7 +23,7 @@ pub(crate) struct Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) element: ElementType,
-    pub(crate) shape: Vec<u64>,
+    pub(crate) shape: Sizes,
 }
 
 /// The content of a value.
@@ -44,7 +46,7 @@ pub(crate) enum Content {
 pub(crate) struct View {
     pub(crate) storage: Storage,
     /// Distances between neighbours in each dimension, in elements; `None` if packed.
-    pub(crate) strides: Option<Vec<u64>>,
+    pub(crate) strides: Option<Sizes>,
 }
 
 /// The storage of elements.
@@ -111,13 +113,13 @@ impl Value {
 
     /// A tensor on the host.
     pub(crate) fn host(tensor: Tensor) -> Self {
-        let kind = Kind { element: tensor.element_type(), shape: tensor.shape().to_vec() };
+        let kind = Kind { element: tensor.element_type(), shape: tensor.shape().into() };
         Self::stored(kind, Storage::Tensor(tensor))
     }
 
     /// A value of one element.
     pub(crate) fn scalar(element: ElementType, bits: u64) -> Self {
-        Self::fill(Kind { element, shape: vec![] }, bits)
+        Self::fill(Kind { element, shape: smallvec![] }, bits)
     }
 
     /// A value whose elements all have these bits.
@@ -133,7 +135,7 @@ impl Value {
     /// An input whose type may be open.
     pub(crate) fn of_input(
         element: Option<ElementType>,
-        shape: Vec<u64>,
+        shape: Sizes,
         input: Arc<BoundInput>,
     ) -> Self {
         let content = Content::Stored(View { storage: Storage::Input(input), strides: None });
@@ -161,7 +163,7 @@ impl Value {
 
     /// The type and the shape.
     pub(crate) fn kind(&self) -> Result<Kind> {
-        Ok(Kind { element: self.element()?, shape: self.shape()?.to_vec() })
+        Ok(Kind { element: self.element()?, shape: self.shape()?.into() })
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -1,21 +1,23 @@
 //! Views of a value's elements with other dimensions, sizes and strides.
 
-use crate::graph::strides::{broadcast_strides, divided, is_packed, packed};
+use smallvec::smallvec;
+
+use crate::graph::strides::{Sizes, broadcast_strides, divided, is_packed, packed};
 use crate::graph::value::{Content, Value, View};
 
 impl Value {
     /// The strides of the elements, whatever the content.
-    pub(crate) fn strides(&self) -> Vec<u64> {
+    pub(crate) fn strides(&self) -> Sizes {
         let shape = self.shape.as_deref().unwrap_or_default();
         match &self.content {
             Content::Stored(View { strides: Some(strides), .. }) => strides.clone(),
-            Content::Fill(_) => vec![0; shape.len()],
+            Content::Fill(_) => smallvec![0; shape.len()],
             _ => packed(shape),
         }
     }
 
     /// The elements with these sizes and strides.
-    pub(crate) fn seen(&self, shape: Vec<u64>, strides: Vec<u64>) -> Self {
+    pub(crate) fn seen(&self, shape: Sizes, strides: Sizes) -> Self {
         let content = match &self.content {
             Content::Stored(view) => {
                 let is_packed = shape.contains(&0) || is_packed(&shape, &strides);
@@ -42,7 +44,7 @@ impl Value {
             return self.clone();
         }
         let strides = broadcast_strides(own, &self.strides(), shape);
-        self.seen(shape.to_vec(), strides)
+        self.seen(shape.into(), strides)
     }
 
     /// The value with another shape of as many elements; `None` if strides cannot express it.
@@ -51,13 +53,13 @@ impl Value {
         let content = match &self.content {
             Content::Stored(View { strides: Some(strides), .. }) if !shape.contains(&0) => {
                 let strides = divided(own, strides, shape)?;
-                return Some(self.seen(shape.to_vec(), strides));
+                return Some(self.seen(shape.into(), strides));
             }
             Content::Stored(View { storage, .. }) => {
                 Content::Stored(View { storage: storage.clone(), strides: None })
             }
             other => other.clone(),
         };
-        Some(Self { element: self.element, shape: Some(shape.to_vec()), content })
+        Some(Self { element: self.element, shape: Some(shape.into()), content })
     }
 }

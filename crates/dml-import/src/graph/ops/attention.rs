@@ -277,7 +277,7 @@ impl Attention {
         let shapes: [&[u64]; 3] = [&found, &all_keys, &all_values];
         let count = if self.outputs > 1 { 3 } else { 1 };
         let outputs = shapes.into_iter().take(count);
-        let outputs = outputs.map(|shape| (Kind { element, shape: shape.to_vec() }, shape));
+        let outputs = outputs.map(|shape| (Kind { element, shape: shape.into() }, shape));
         let scale = self.scale(query);
         let heads = [heads, key.heads].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         by_strides_all(operands, &inputs, outputs.collect(), |inputs, outputs| {

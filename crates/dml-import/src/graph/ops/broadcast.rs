@@ -1,7 +1,9 @@
 //! Broadcasting of shapes.
 
+use crate::graph::strides::Sizes;
+
 /// The common shape by NumPy's rule: dimensions are aligned at the last one, and those of size 1 are repeated.
-pub(crate) fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
+pub(crate) fn broadcast(a: &[u64], b: &[u64]) -> Option<Sizes> {
     let rank = a.len().max(b.len());
     let size = |shape: &[u64], index: usize| {
         (index + shape.len()).checked_sub(rank).map_or(1, |index| shape[index])
@@ -33,11 +35,12 @@ pub(crate) fn source(mut index: usize, shape: &[u64], from: &[u64]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smallvec::smallvec;
 
     #[test]
     fn dimensions_of_size_1_are_repeated() {
-        assert_eq!(broadcast(&[2, 1], &[3]), Some(vec![2, 3]));
-        assert_eq!(broadcast(&[], &[3]), Some(vec![3]));
+        assert_eq!(broadcast(&[2, 1], &[3]), Some(smallvec![2, 3]));
+        assert_eq!(broadcast(&[], &[3]), Some(smallvec![3]));
         assert_eq!(broadcast(&[2], &[3]), None);
         let sources: Vec<usize> = (0..6).map(|index| source(index, &[2, 3], &[2, 1])).collect();
         assert_eq!(sources, [0, 0, 0, 1, 1, 1]);

@@ -2,6 +2,7 @@
 
 use dml_core::FieldValue;
 use dml_core::operators::ACTIVATION_SWISH;
+use smallvec::smallvec;
 
 use crate::convert::from_integer;
 use crate::element::ElementType;
@@ -40,7 +41,7 @@ impl Op for CausalConvolution {
         };
         let taps = filter.shape()?.last().copied().unwrap_or(0);
         operands.has_shape(filter, &[channels, 1, taps.max(1)], "weight")?;
-        let kept = Kind { element, shape: vec![batches, channels, taps - 1] };
+        let kept = Kind { element, shape: smallvec![batches, channels, taps - 1] };
         let before = match operands.optional(3) {
             Some(before) => {
                 operands.has_shape(before, &kept.shape, "past_state")?;
@@ -50,7 +51,7 @@ impl Op for CausalConvolution {
         };
         let all = join(operands, &[&before, input], 2, "input")?;
         let after = match kept.is_empty() {
-            true => Value::host(Tensor::new(element, kept.shape, vec![])?),
+            true => Value::host(Tensor::new(element, kept.shape.into_vec(), vec![])?),
             false => parts(operands, &all, 2, &[length, taps - 1])?.remove(1),
         };
         let convolution = Convolution {

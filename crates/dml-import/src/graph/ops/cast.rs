@@ -91,7 +91,7 @@ pub(super) fn cast_rounded(
     {
         let bits = operands.read(input)?;
         let bits = bits.bits().map(|bits| convert_rounded(bits, from, to, rounding));
-        return Tensor::of_bits(to, kind.shape, bits).map(Value::host);
+        return Tensor::of_bits(to, kind.shape.into_vec(), bits).map(Value::host);
     }
     input.check()?;
     if !is_converted {

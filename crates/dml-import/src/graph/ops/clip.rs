@@ -74,7 +74,7 @@ impl Op for Clip {
         if only.place(element_count(&kind.shape), Operator::Present) == ComputeLocation::Host {
             let tensor = operands.read(input)?;
             let bits = tensor.bits().map(clip);
-            return Ok(vec![Value::host(Tensor::of_bits(element, kind.shape, bits)?)]);
+            return Ok(vec![Value::host(Tensor::of_bits(element, kind.shape.into_vec(), bits)?)]);
         }
         input.check()?;
         let (device, owner) = (operands.device, operands.owner);

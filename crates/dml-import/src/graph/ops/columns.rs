@@ -66,7 +66,7 @@ impl Op for Columns {
             return invalid("input", text(data.shape()?), "is the wrong shape", accepted);
         };
         let output = [&[batches, rows / area], &image[..]].concat();
-        let kind = Kind { element: data.element()?, shape: output.clone() };
+        let kind = Kind { element: data.element()?, shape: output.clone().into() };
         // DirectML folds along at least two dimensions.
         let ones = if all.len() == 1 { vec![1] } else { vec![] };
         let seen = [&output[..2], &ones, &output[2..]].concat();

@@ -58,7 +58,7 @@ fn unchanged(_: &NodeInputs<'_>, values: &[Value]) -> Result<Value> {
 
 /// False for every element.
 fn never(_: &NodeInputs<'_>, values: &[Value]) -> Result<Value> {
-    let kind = Kind { element: ElementType::Bool, shape: values[0].shape()?.to_vec() };
+    let kind = Kind { element: ElementType::Bool, shape: values[0].shape()?.into() };
     Ok(Value::fill(kind, 0))
 }
 

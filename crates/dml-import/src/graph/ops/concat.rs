@@ -35,7 +35,7 @@ pub(super) fn join(
     let parts: Vec<&Value> = all.iter().copied().filter(|it| !it.is_empty()).collect();
     let of = NodeInputs { values: all.iter().copied().map(Some).collect(), ..*operands };
     match parts.as_slice() {
-        [] => Ok(Value::host(Tensor::new(kind.element, kind.shape, vec![])?)),
+        [] => Ok(Value::host(Tensor::new(kind.element, kind.shape.into_vec(), vec![])?)),
         [only] => Ok((*only).clone()),
         _ if of.place(element_count(&kind.shape), Operator::Present) == ComputeLocation::Host => {
             joined_on_host(operands, &parts, kind, axis)
@@ -90,7 +90,7 @@ fn joined_on_host(
             bytes.extend_from_slice(&tensor.bytes()[block * length..(block + 1) * length]);
         }
     }
-    Ok(Value::host(Tensor::new(kind.element, kind.shape, bytes)?))
+    Ok(Value::host(Tensor::new(kind.element, kind.shape.into_vec(), bytes)?))
 }
 
 fn joined(operands: &NodeInputs<'_>, parts: &[&Value], kind: Kind, axis: usize) -> Result<Value> {

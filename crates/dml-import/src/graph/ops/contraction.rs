@@ -119,5 +119,5 @@ fn seen<L: PartialEq>(value: &Value, own: &[L], wanted: &[L]) -> Result<Value> {
         shape.push(axes().next().map_or(1, |axis| sizes[axis]));
         steps.push(axes().map(|axis| strides[axis]).fold(0, u64::saturating_add));
     }
-    Ok(value.seen(shape, steps))
+    Ok(value.seen(shape.into(), steps.into()))
 }

@@ -111,7 +111,7 @@ impl Op for Convolution {
             Some(index) => operands.value(index, "zero point")?.element()?,
             None => crate::element::ElementType::INT32,
         };
-        let kind = Kind { element, shape: output };
+        let kind = Kind { element, shape: output.into() };
         if (shape.contains(&0) || taps.contains(&0)) && !kind.is_empty() {
             return Ok(vec![self.of_no_products(operands, kind)?]);
         }

@@ -2,6 +2,7 @@
 
 use dml_core::DataType;
 use dml_core::operators::DynamicQuantizeLinearDesc;
+use smallvec::smallvec;
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -33,7 +34,7 @@ impl Op for DynamicQuantize {
         packed.check()?;
         let storage = packed.view().map(|view| view.storage.clone());
         let sizes = [count(&shape)];
-        let one = |element| Kind { element, shape: vec![] };
+        let one = |element| Kind { element, shape: smallvec![] };
         let outputs =
             vec![Kind { element: integer, shape }, one(ElementType::FLOAT32), one(integer)];
         let tensor = |element, shape: &[u64]| packed_tensor(operands.node, element, shape);

@@ -13,6 +13,7 @@ use crate::graph::ops::function::Function;
 use crate::graph::ops::operands::{ComputeLocation, Operator};
 use crate::graph::ops::scalar::{Fold, Scalar};
 use crate::graph::ops::{NodeInputs, Op};
+use crate::graph::strides::Sizes;
 use crate::graph::value::{Content, Kind, Value};
 use crate::tensor::{Tensor, element_count, host_elements, text};
 
@@ -77,7 +78,7 @@ impl ElementWise {
         let output = if function.is_truth { ElementType::Bool } else { element };
         let kind = Kind { element: output, shape };
         if kind.is_empty() {
-            return Ok(Value::host(Tensor::new(output, kind.shape, vec![])?));
+            return Ok(Value::host(Tensor::new(output, kind.shape.into_vec(), vec![])?));
         }
         if let (Some(fold), Some(bits)) = (function.fold, fills(values)) {
             let scalars = values
@@ -120,11 +121,7 @@ impl ElementWise {
     }
 
     /// The common type and the broadcast shape of the inputs.
-    fn infer(
-        &self,
-        operands: &NodeInputs<'_>,
-        values: &[Value],
-    ) -> Result<(ElementType, Vec<u64>)> {
+    fn infer(&self, operands: &NodeInputs<'_>, values: &[Value]) -> Result<(ElementType, Sizes)> {
         let node = operands.node;
         let (condition, rest) = match (self.function.has_condition, values) {
             (true, [condition, rest @ ..]) => (Some(condition), rest),
@@ -140,7 +137,7 @@ impl ElementWise {
         if let Some(accepted) = self.function.refusal(element) {
             return Err(node.invalid("inputs", element, "is the wrong type", accepted));
         }
-        let mut shape = first.shape()?.to_vec();
+        let mut shape = Sizes::from(first.shape()?);
         for value in rest.iter().skip(1).chain(condition) {
             let is_condition = condition.is_some_and(|condition| std::ptr::eq(condition, value));
             let same = is_condition || self.function.has_exponent || value.element()? == element;
@@ -218,7 +215,7 @@ fn folded(operands: &NodeInputs<'_>, fold: Fold, values: &[Value], kind: Kind) -
         fold(&scalars).bits(kind.element)
     });
     let folded: Vec<u64> = folded.collect();
-    Tensor::of_bits(kind.element, kind.shape, folded).map(Value::host)
+    Tensor::of_bits(kind.element, kind.shape.into_vec(), folded).map(Value::host)
 }
 
 /// Reshapes the second value so that it aligns with the first one.

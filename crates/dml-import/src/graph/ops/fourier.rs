@@ -7,6 +7,7 @@ use crate::graph::ops::transform::{TYPES, Transform};
 use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::Value;
 use crate::tensor::text;
+use smallvec::smallvec;
 
 /// The discrete Fourier transform of the first input along a dimension, or its inverse. The second input is the
 /// transform's length.
@@ -62,7 +63,7 @@ impl Op for Fourier {
         let read = read.min(given);
         let [outer, _, inner] = around(&shape[..last], axis);
         let data = operands.reshaped(data, &[outer, given, inner, parts])?;
-        let data = data.seen(vec![outer, read, inner, parts], data.strides());
+        let data = data.seen(smallvec![outer, read, inner, parts], data.strides());
         let data = data.transposed(&[0, 2, 1, 3]);
         // Rows of one matrix, if strides can express them.
         let rows = match inner {
@@ -120,9 +121,9 @@ impl Op for ShortTimeFourier {
         let frames = rest / step + 1;
         // Frames overlap if the step is shorter than a frame.
         let [of_batch, along, of_parts] =
-            <[u64; 3]>::try_from(signal.strides()).unwrap_or_default();
+            <[u64; 3]>::try_from(&signal.strides()[..]).unwrap_or_default();
         let strides = vec![of_batch, along.saturating_mul(step), along, of_parts];
-        let framed = signal.seen(vec![batches, frames, length, parts], strides);
+        let framed = signal.seen(smallvec![batches, frames, length, parts], strides.into());
         let rows = operands.reshaped(&framed, &[batches, frames, length * parts])?;
         transform.of(operands, &rows, parts).map(|it| vec![it])
     }

@@ -2,6 +2,7 @@
 //! DirectML's element-wise operators.
 
 use dml_core::operators::ELEMENT_WISE_ROUND;
+use smallvec::smallvec;
 
 use crate::convert::from_float;
 use crate::element::ElementType;
@@ -88,7 +89,7 @@ impl Op for GridSample {
         let (kind, spatial) = self.infer(operands, data, grid)?;
         let element = kind.element;
         if kind.is_empty() {
-            return Ok(vec![Value::host(Tensor::new(element, kind.shape, vec![])?)]);
+            return Ok(vec![Value::host(Tensor::new(element, kind.shape.into_vec(), vec![])?)]);
         }
         let places = [kind.shape[0], count(&kind.shape[2..])];
         let dimensions = spatial.len() as u64;
@@ -152,7 +153,7 @@ impl GridSample {
             let (problem, accepted) = ("is the wrong number of elements", "1 to 2147483646");
             return Err(operands.node.invalid("X", text(&spatial), problem, accepted));
         }
-        Ok((Kind { element, shape: output }, spatial))
+        Ok((Kind { element, shape: output.into() }, spatial))
     }
 
     /// The data with one row of all channels per element, followed by a row of zeros if the padding needs one.
@@ -170,7 +171,7 @@ impl GridSample {
         if self.padding != Padding::Zeros {
             return operands.materialized(&rows);
         }
-        let zeros = Value::fill(Kind { element, shape: vec![shape[0], 1, shape[1]] }, 0);
+        let zeros = Value::fill(Kind { element, shape: smallvec![shape[0], 1, shape[1]] }, 0);
         join(operands, &[&rows, &zeros], 1, "X")
     }
 }

@@ -2,6 +2,7 @@
 
 use dml_core::operators::DequantizeDesc;
 use dml_core::{DataType, QuantizationType, TensorDesc};
+use smallvec::smallvec;
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -59,9 +60,10 @@ impl Op for DequantizeHalves {
             None => read.push(Value::host(Tensor::new(UINT8, vec![1], vec![MIDDLE])?)),
         }
         let has_zeros = operands.optional(2).is_some();
-        let output = Kind { element: real, shape: vec![rows, columns] };
+        let output = Kind { element: real, shape: smallvec![rows, columns] };
         if output.is_empty() {
-            return Tensor::new(given, output.shape, vec![]).map(|it| vec![Value::host(it)]);
+            return Tensor::new(given, output.shape.into_vec(), vec![])
+                .map(|it| vec![Value::host(it)]);
         }
         let stored = read.iter().map(|it| {
             let packed = operands.materialized(it)?;

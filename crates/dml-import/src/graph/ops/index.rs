@@ -57,7 +57,7 @@ impl Op for Gather {
         let count = count(of_indices);
         let inputs = [(data, &[outer, size, inner][..]), (indices, &[count][..])];
         let seen = [outer, count, inner];
-        let kind = Kind { element, shape };
+        let kind = Kind { element, shape: shape.into() };
         let gathered =
             write(operands, Use::Moved, &inputs, kind, &seen, |mut it, output_tensor| {
                 let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
@@ -113,11 +113,11 @@ impl Op for GatherElements {
             return Err(operands.node.invalid("indices", given, "is the wrong shape", accepted));
         }
         walked[axis] = shape[axis];
-        let data = data.seen(walked, data.strides());
+        let data = data.seen(walked.into(), data.strides());
         let [outer, size, inner] = around(data.shape()?, axis);
         let seen = [outer, given[axis], inner];
         let inputs = [(&data, &[outer, size, inner][..]), (indices, &seen[..])];
-        let kind = Kind { element, shape: given.to_vec() };
+        let kind = Kind { element, shape: given.into() };
         let gathered =
             write(operands, Use::Moved, &inputs, kind, &seen, |mut it, output_tensor| {
                 let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];
@@ -160,7 +160,7 @@ impl Op for GatherNd {
         let [input_dimension_count, indices_dimension_count] =
             [&of_data, &of_indices].map(|it| u32::try_from(it.len()).unwrap_or(u32::MAX));
         let inputs = [(data, of_data.as_slice()), (indices, of_indices.as_slice())];
-        let kind = Kind { element, shape };
+        let kind = Kind { element, shape: shape.into() };
         let gathered =
             write(operands, Use::Moved, &inputs, kind, &seen, |mut it, output_tensor| {
                 let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];

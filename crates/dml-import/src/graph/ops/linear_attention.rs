@@ -69,7 +69,7 @@ impl Op for LinearAttention {
                 operands.has_shape(state, &shape, "past_state")?;
                 cast(operands, state, ElementType::FLOAT32)?
             }
-            None => Value::fill(Kind { element: ElementType::FLOAT32, shape: shape.to_vec() }, 0),
+            None => Value::fill(Kind { element: ElementType::FLOAT32, shape: shape.into() }, 0),
         };
         let columns = heads.saturating_mul(group).saturating_mul(value);
         if steps == 0 || batches == 0 || columns == 0 {

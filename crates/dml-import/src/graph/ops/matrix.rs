@@ -87,7 +87,7 @@ impl Op for Eye {
 fn eye(operands: &NodeInputs<'_>, element: ElementType, shape: Vec<u64>, k: i64) -> Value {
     let begin = i128::from(k);
     let band = Band { begin, end: begin + 1, bits: element.one() };
-    write_band(operands, Kind { element, shape }, band, None)
+    write_band(operands, Kind { element, shape: shape.into() }, band, None)
 }
 
 /// Writes a band into zero matrices, or over the matrices in `source`.
@@ -99,7 +99,7 @@ pub(crate) fn write_band(
 ) -> Value {
     let outcome = || {
         if kind.is_empty() {
-            return Ok(Value::host(Tensor::new(kind.element, kind.shape.clone(), vec![])?));
+            return Ok(Value::host(Tensor::new(kind.element, kind.shape.to_vec(), vec![])?));
         }
         let has_input = source.is_some();
         let (kept, bits) = (band.clone(), (!has_input).then(|| band.clone()));

@@ -23,9 +23,9 @@ pub(super) fn moved(
     build: impl FnOnce() -> Result<AbstractOperator>,
 ) -> Result<Value> {
     input.check()?;
-    let kind = Kind { element: input.element()?, shape };
+    let kind = Kind { element: input.element()?, shape: shape.into() };
     if kind.is_empty() {
-        return Ok(Value::host(Tensor::new(kind.element, kind.shape, vec![])?));
+        return Ok(Value::host(Tensor::new(kind.element, kind.shape.into_vec(), vec![])?));
     }
     if let Content::Fill(bits) = input.content {
         return Ok(Value::fill(kind, bits));
@@ -34,7 +34,7 @@ pub(super) fn moved(
         host_elements(&kind.shape)?;
         let tensor = operands.read(input)?;
         let picked = row_major(tensor.shape(), positions());
-        return Ok(Value::host(tensor.picked(kind.shape, &picked)));
+        return Ok(Value::host(tensor.picked(kind.shape.into_vec(), &picked)));
     }
     written(operands, input, kind, build)
 }

@@ -3,6 +3,7 @@
 
 use dml_core::DataType;
 use dml_core::operators::NonzeroCoordinatesDesc;
+use smallvec::smallvec;
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -38,7 +39,7 @@ fn found(operands: &NodeInputs<'_>, data: &Value) -> Result<Value> {
     let [one, rows] = [vec![1], vec![all, rank]];
     let index = |shape: &[u64]| {
         let element = ElementType::Dml(DataType::Uint32);
-        Kind { element, shape: shape.to_vec() }
+        Kind { element, shape: shape.into() }
     };
     let outputs = vec![(index(&one), &one[..]), (index(&rows), &rows[..])];
     let found = write_all(
@@ -64,7 +65,7 @@ fn found(operands: &NodeInputs<'_>, data: &Value) -> Result<Value> {
     if count == 0 {
         return Ok(Value::host(Tensor::from_integers(vec![rank, 0], &[])));
     }
-    let coordinates = found[1].seen(vec![rank, count], vec![1, rank]);
+    let coordinates = found[1].seen(smallvec![rank, count], smallvec![1, rank]);
     cast(operands, &coordinates, ElementType::INT64)
 }
 

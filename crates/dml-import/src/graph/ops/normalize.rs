@@ -166,7 +166,7 @@ fn repeated(
     element: ElementType,
 ) -> Result<(Value, bool)> {
     let own = value.shape()?;
-    if broadcast(shape, own).is_none_or(|both| both != shape) {
+    if broadcast(shape, own).is_none_or(|both| both.as_slice() != shape) {
         let accepted = format!("shapes that are repeated to {}", text(shape));
         return Err(operands.node.invalid(name, text(own), "is the wrong shape", accepted));
     }

@@ -147,7 +147,7 @@ pub(crate) fn by_strides_all(
 
 /// Values without elements.
 fn empty(kinds: Vec<Kind>) -> Result<Vec<Value>> {
-    let empty = |it: Kind| Tensor::new(it.element, it.shape, vec![]).map(Value::host);
+    let empty = |it: Kind| Tensor::new(it.element, it.shape.into_vec(), vec![]).map(Value::host);
     kinds.into_iter().map(empty).collect()
 }
 

@@ -134,7 +134,7 @@ pub(super) fn padded(
         let positions = || all.iter().map(|it| it.positions(mode)).collect();
         return moved(operands, data, shape, positions, build);
     }
-    let kind = Kind { element: data.element()?, shape };
+    let kind = Kind { element: data.element()?, shape: shape.into() };
     match data.content {
         _ if data.is_empty() => Ok(Value::fill(kind, bits)),
         Content::Fill(own) if own == bits => Ok(Value::fill(kind, bits)),
@@ -183,7 +183,7 @@ fn on_host(
 ) -> Result<Value> {
     host_elements(&kind.shape)?;
     let tensor = operands.read(data)?;
-    let filled = Tensor::filled(kind.element, kind.shape.clone(), bits)?;
+    let filled = Tensor::filled(kind.element, kind.shape.to_vec(), bits)?;
     let mut bytes = filled.bytes().to_vec();
     let width = usize::try_from(kind.element.size().unwrap_or(1)).unwrap_or(1);
     let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
@@ -200,7 +200,7 @@ fn on_host(
         let start = (row * index(last.total()) + index(last.start)) * width;
         bytes[start..start + length].copy_from_slice(source);
     }
-    Ok(Value::host(Tensor::new(kind.element, kind.shape, bytes)?))
+    Ok(Value::host(Tensor::new(kind.element, kind.shape.into_vec(), bytes)?))
 }
 
 /// PADDING, or PADDING1 if the value is not representable as FLOAT.

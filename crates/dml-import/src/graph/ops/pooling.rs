@@ -250,11 +250,11 @@ fn pooled(
     let counts: Vec<u64> = windows.iter().map(|window| window.count).collect();
     let output = [&shape[..2], &counts].concat();
     let seen_output = [&shape[..2], &ones, &counts].concat();
-    let kind = Kind { element, shape: output.clone() };
+    let kind = Kind { element, shape: output.clone().into() };
     let indices = ElementType::Dml(DataType::Uint64);
     let mut kinds = vec![kind];
     if let Pooling::Maximum { has_indices: true, .. } = pooling {
-        kinds.push(Kind { element: indices, shape: output });
+        kinds.push(Kind { element: indices, shape: output.into() });
     }
     let inputs = [(data, &seen[..])];
     let kinds = kinds.into_iter().map(|kind| (kind, &seen_output[..])).collect();

@@ -5,6 +5,7 @@ use dml_core::operators::{
 };
 use dml_core::schema::OperatorSchema;
 use dml_core::{AbstractOperator, FieldValue, MatrixTransform, TensorDesc};
+use smallvec::{SmallVec, smallvec};
 
 use crate::element::ElementType;
 use crate::error::{Error, Result};
@@ -16,6 +17,7 @@ use crate::graph::ops::integer_product::{integer_product, scaled};
 use crate::graph::ops::packed::by_strides;
 use crate::graph::ops::packed::count;
 use crate::graph::ops::{NodeInputs, Op};
+use crate::graph::strides::Sizes;
 use crate::graph::value::{Kind, Value};
 use crate::tensor::text;
 
@@ -61,7 +63,7 @@ impl Turned {
         if rank < 2 {
             return Ok(value.clone());
         }
-        let mut order: Vec<usize> = (0..rank).collect();
+        let mut order: SmallVec<[usize; 4]> = (0..rank).collect();
         if self.batch {
             order[..rank - 1].rotate_left(1);
         }
@@ -124,7 +126,7 @@ fn is_summed(element: ElementType) -> bool {
 
 /// The sizes of a product and its batches.
 struct Shape {
-    batches: Vec<u64>,
+    batches: Sizes,
     rows: u64,
     depth: u64,
     columns: u64,
@@ -149,7 +151,7 @@ impl Op for MatrixProduct {
             let product = integer_product(operands, &a, &b, &kind.shape)?;
             return Ok(vec![scaled(operands, &product, "attribute alpha", self.alpha)?]);
         }
-        let mut inputs = vec![];
+        let mut inputs = Vec::with_capacity(self.inputs.len());
         for (index, role) in self.inputs {
             let value = match role {
                 Role::First => Some(&a),
@@ -158,8 +160,8 @@ impl Op for MatrixProduct {
             };
             inputs.push(value.map(|value| shape.seen(operands, value, *role)).transpose()?);
         }
-        let mut seen = shape.flat_batches().to_vec();
-        seen.extend([shape.rows, shape.columns]);
+        let [outer, inner] = shape.flat_batches();
+        let seen = [outer, inner, shape.rows, shape.columns];
         let value = by_strides(operands, &inputs, kind, &seen, |tensors, output| {
             Ok(operator(self.schema, tensors, output, self.alpha))
         })?;
@@ -209,7 +211,7 @@ fn operator(
 }
 
 /// The sizes of a product, and the shape of its output; a factor of one dimension is a row or a column.
-fn shapes(operands: &NodeInputs<'_>, a: &[u64], b: &[u64]) -> Result<(Shape, Vec<u64>)> {
+fn shapes(operands: &NodeInputs<'_>, a: &[u64], b: &[u64]) -> Result<(Shape, Sizes)> {
     let wrong = |name: &str, shape: &[u64], accepted: &str| {
         operands.node.invalid(name, text(shape), "is the wrong shape", accepted.to_owned())
     };
@@ -231,7 +233,7 @@ fn shapes(operands: &NodeInputs<'_>, a: &[u64], b: &[u64]) -> Result<(Shape, Vec
     Ok((Shape { batches, rows, depth, columns }, output))
 }
 
-fn broadcast(operands: &NodeInputs<'_>, one: &[u64], other: &[u64]) -> Result<Vec<u64>> {
+fn broadcast(operands: &NodeInputs<'_>, one: &[u64], other: &[u64]) -> Result<Sizes> {
     let rank = one.len().max(other.len());
     let size = |shape: &[u64], at: usize| {
         (at + shape.len()).checked_sub(rank).map_or(1, |place| shape[place])
@@ -264,12 +266,14 @@ impl Shape {
             Role::OfRows | Role::OfColumns => return self.parameter(operands, value, role),
         };
         let own = &shape[..shape.len().saturating_sub(2)];
-        let with_matrix = |batches: &[u64]| [batches, &[rows, columns]].concat();
+        let with_matrix =
+            |batches: &[u64]| Sizes::from_iter(batches.iter().copied().chain([rows, columns]));
         let value = operands.reshaped(value, &with_matrix(own))?;
         let value = value.broadcast(&with_matrix(&self.batches));
         if self.batches.len() <= 2 {
-            let ones = vec![1; 2 - self.batches.len()];
-            return operands.reshaped(&value, &[&ones, value.shape()?].concat());
+            let mut sizes: Sizes = smallvec![1; 2 - self.batches.len()];
+            sizes.extend_from_slice(value.shape()?);
+            return operands.reshaped(&value, &sizes);
         }
         operands.reshaped(&value, &with_matrix(&self.flat_batches()))
     }
@@ -320,7 +324,7 @@ impl Op for Gemm {
             let accepted = depth.to_string();
             return Err(operands.node.invalid("B", depth_of_b, "rows do not fit A", accepted));
         }
-        let kind = Kind { element: a.element()?, shape: vec![rows, columns] };
+        let kind = Kind { element: a.element()?, shape: smallvec![rows, columns] };
         let c = operands.optional(2);
         if let Some(c) = c {
             let shape = c.shape()?;

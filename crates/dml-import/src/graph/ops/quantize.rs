@@ -99,8 +99,8 @@ impl Op for Quantize {
             Direction::Forth => integer,
             Direction::Back => self.output.map_or_else(|| scale.element(), Ok)?,
         };
-        let kind = Kind { element: output, shape: input.shape()?.to_vec() };
-        let none = Value::fill(Kind { element: integer, shape: scale.shape()?.to_vec() }, 0);
+        let kind = Kind { element: output, shape: input.shape()?.into() };
+        let none = Value::fill(Kind { element: integer, shape: scale.shape()?.into() }, 0);
         let zero_point = zero_point.unwrap_or(&none);
         let values = if self.block == 0 {
             let aligned = |value, name| self.aligned(operands, value, name, &kind.shape);
@@ -111,7 +111,7 @@ impl Op for Quantize {
             [input, scale, zero_point].map(Value::clone)
         };
         if kind.is_empty() {
-            return Ok(vec![Value::host(Tensor::new(output, kind.shape, vec![])?)]);
+            return Ok(vec![Value::host(Tensor::new(output, kind.shape.into_vec(), vec![])?)]);
         }
         values.iter().try_for_each(Value::check)?;
         let values = self.in_precision(operands, values, output)?;
@@ -186,7 +186,7 @@ impl Quantize {
         let parts = parts.zip(scale?).zip(zero_point?).zip([block, rest]);
         let mut results = Vec::with_capacity(2);
         for (((input, scale), zero_point), block) in parts {
-            let part = Kind { element: kind.element, shape: input.shape()?.to_vec() };
+            let part = Kind { element: kind.element, shape: input.shape()?.into() };
             results.push(of(block).computed(operands, &[input, scale, zero_point], part)?);
         }
         let results: Vec<&Value> = results.iter().collect();
@@ -309,7 +309,7 @@ impl Quantize {
         let reshaped = |value: &Value| operands.reshaped(value, &apart(value.shape()?));
         let [input, scale, zero_point] = values.each_ref().map(reshaped);
         let of_elements = Self { block: 0, ..*self };
-        let whole = Kind { element: kind.element, shape: apart(&kind.shape) };
+        let whole = Kind { element: kind.element, shape: apart(&kind.shape).into() };
         let result = of_elements.computed(operands, &[input?, scale?, zero_point?], whole)?;
         operands.reshaped(&result, &kind.shape)
     }

@@ -145,7 +145,7 @@ impl Source {
     /// Multiples of 2^-24 from 0 up to but not including 1.
     fn fractions(self, operands: &NodeInputs<'_>, shape: &[u64]) -> Result<Value> {
         let state = Value::host(Tensor::of_bits(WORD, [6], self.state(operands))?);
-        let kind = Kind { element: WORD, shape: shape.to_vec() };
+        let kind = Kind { element: WORD, shape: shape.into() };
         let inputs = [(&state, &[6][..])];
         let words =
             write(operands, Use::Computed, &inputs, kind, shape, |mut inputs, output_tensor| {

@@ -127,7 +127,7 @@ impl Recurrent {
         sizes: Sizes,
     ) -> Result<Vec<Value>> {
         let Sizes { steps, batches, directions, hidden, .. } = sizes;
-        let zeros = |shape: &[u64]| Value::fill(Kind { element, shape: shape.to_vec() }, 0);
+        let zeros = |shape: &[u64]| Value::fill(Kind { element, shape: shape.into() }, 0);
         let last = |index: usize, name: &str| -> Result<Value> {
             let given = self.state(operands, index, name, sizes)?;
             Ok(given.unwrap_or_else(|| zeros(&[directions, batches, hidden])))
@@ -215,7 +215,7 @@ impl Recurrent {
         let all = [[steps, directions, batches, hidden], of_states, of_states];
         let outputs = all.iter().take(self.outputs.max(1)).enumerate().map(|(at, seen)| {
             let shape = if at == 0 { seen.to_vec() } else { seen[1..].to_vec() };
-            (Kind { element, shape }, &seen[..])
+            (Kind { element, shape: shape.into() }, &seen[..])
         });
         let build = |inputs, outputs| self.operator(inputs, outputs);
         by_strides_all(operands, &inputs, outputs.collect(), build)

@@ -50,7 +50,7 @@ impl Op for Reduce {
         if axes.is_empty() && self.is_none_of_none && keeps_one(self.function) {
             return Ok(vec![data.clone()]);
         }
-        let kind = Kind { element, shape: kept(shape, &is_reduced, self.keeps_dimensions) };
+        let kind = Kind { element, shape: kept(shape, &is_reduced, self.keeps_dimensions).into() };
         if let Some(empty) = of_no_elements(data, &kind, self.function) {
             return Ok(vec![empty]);
         }
@@ -85,7 +85,8 @@ pub(super) fn reduced(
     is_reduced: &[bool],
     function: ReduceFunction,
 ) -> Result<Value> {
-    let kind = Kind { element: data.element()?, shape: kept(data.shape()?, is_reduced, true) };
+    let kind =
+        Kind { element: data.element()?, shape: kept(data.shape()?, is_reduced, true).into() };
     reduced_to(operands, data, is_reduced, kind, function)
 }
 
@@ -234,7 +235,7 @@ impl Op for Extreme {
         let shape = data.shape()?;
         let is_reduced = along(operands, &[self.axis], shape.len())?;
         let shape = kept(shape, &is_reduced, self.keeps_dimensions);
-        let kind = Kind { element: ElementType::INT64, shape };
+        let kind = Kind { element: ElementType::INT64, shape: shape.into() };
         if data.is_empty() && !kind.is_empty() {
             let (given, accepted) = (text(data.shape()?), "at least one element along the axis");
             return Err(operands.node.invalid(

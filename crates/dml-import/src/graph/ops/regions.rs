@@ -3,6 +3,7 @@
 use dml_core::operators::{RoiAlign1Desc, RoiPoolingDesc};
 use dml_core::value::element_bits;
 use dml_core::{DataType, InterpolationMode, ReduceFunction};
+use smallvec::smallvec;
 
 use crate::element::ElementType;
 use crate::error::Result;
@@ -197,5 +198,5 @@ fn regions_kind(
         return Err(wrong("rois", given, &format!("[{count}, {numbers}]")));
     }
     operands.type_is(regions.element()?, &[element], "rois")?;
-    Ok(Kind { element, shape: vec![*count, shape[1], cells[0], cells[1]] })
+    Ok(Kind { element, shape: smallvec![*count, shape[1], cells[0], cells[1]] })
 }

@@ -63,9 +63,13 @@ impl Op for Resize {
         let data = operands.value(0, "X")?;
         let axes = self.all_axes(operands, data.shape()?)?;
         let shape: Vec<u64> = axes.iter().map(|axis| axis.output).collect();
-        let kind = Kind { element: data.element()?, shape };
+        let kind = Kind { element: data.element()?, shape: shape.into() };
         if kind.is_empty() {
-            return Ok(vec![Value::host(Tensor::new(kind.element, kind.shape, vec![])?)]);
+            return Ok(vec![Value::host(Tensor::new(
+                kind.element,
+                kind.shape.into_vec(),
+                vec![],
+            )?)]);
         }
         if data.is_empty() {
             let accepted = "sizes above 0, or an output without elements";

@@ -166,7 +166,7 @@ impl Op for MaxUnpool {
         let indices = Value { element: Some(unsigned), ..indices.clone() };
         let (all, total) = ([count(&shape)], [count(&output)]);
         let inputs = [(data, &all[..]), (&indices, &all[..])];
-        let kind = Kind { element, shape: output };
+        let kind = Kind { element, shape: output.into() };
         let unpooled =
             write(operands, Use::Moved, &inputs, kind, &total, |mut it, output_tensor| {
                 let [input_tensor, indices_tensor] = [it.remove(0), it.remove(0)];

@@ -60,7 +60,7 @@ impl Op for OneHot {
         let seen = around(&shape, axis);
         let [outer, _, inner] = seen;
         let inputs = [(&indices, &[outer, 1, inner][..]), (values, &[2][..])];
-        let kind = Kind { element: values.element()?, shape };
+        let kind = Kind { element: values.element()?, shape: shape.into() };
         let output = write(operands, Use::Moved, &inputs, kind, &seen, |mut it, output_tensor| {
             let [indices_tensor, values_tensor] = [it.remove(0), it.remove(0)];
             let axis = dimension(1, 3);

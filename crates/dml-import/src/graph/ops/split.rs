@@ -74,7 +74,7 @@ pub(super) fn parts(
         return Ok(vec![input.clone()]);
     }
     let empty =
-        |kind: &Kind| Tensor::new(kind.element, kind.shape.clone(), vec![]).map(Value::host);
+        |kind: &Kind| Tensor::new(kind.element, kind.shape.to_vec(), vec![]).map(Value::host);
     let whole = NodeInputs { values: vec![Some(input)], ..*operands };
     if !kinds.iter().all(Kind::is_empty)
         && whole.place(element_count(&shape), Operator::Present) == ComputeLocation::Host
@@ -175,7 +175,7 @@ fn divided_on_host(
             bytes.extend_from_slice(&tensor.bytes()[start..start + length]);
         }
         at += length;
-        Ok(Value::host(Tensor::new(kind.element, kind.shape, bytes)?))
+        Ok(Value::host(Tensor::new(kind.element, kind.shape.into_vec(), bytes)?))
     };
     kinds.into_iter().map(part).collect()
 }

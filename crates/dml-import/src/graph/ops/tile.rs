@@ -146,7 +146,7 @@ impl Op for Blocks {
         if shape.contains(&0) || is_on_host(operands, input, &shape) {
             return self.seen(operands, input, shape, size).map(|it| vec![it]);
         }
-        let kind = Kind { element: input.element()?, shape: shape.to_vec() };
+        let kind = Kind { element: input.element()?, shape: shape.into() };
         let build = || self.operator(operands, input, &shape, size);
         written(operands, input, kind, build).map(|it| vec![it])
     }

@@ -167,11 +167,12 @@ fn is_sequence(value: &Value) -> bool {
 }
 
 /// The inputs of the graph that a value is, or that are tensors of a sequence.
-fn inputs_of(value: &Value) -> Vec<&Arc<BoundInput>> {
-    match &value.content {
-        Content::Sequence(tensors) => tensors.iter().filter_map(input_of).collect(),
-        _ => input_of(value).into_iter().collect(),
-    }
+fn inputs_of(value: &Value) -> impl Iterator<Item = &Arc<BoundInput>> {
+    let tensors = match &value.content {
+        Content::Sequence(tensors) => tensors,
+        _ => std::slice::from_ref(value),
+    };
+    tensors.iter().filter_map(input_of)
 }
 
 /// The input of the graph that a value is.

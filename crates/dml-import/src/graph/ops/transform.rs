@@ -1,5 +1,6 @@
 //! Discrete Fourier transforms of rows: products with tables of cosines and sines, which the host makes.
 
+use smallvec::smallvec;
 use std::f64::consts::TAU;
 
 use crate::element::ElementType;
@@ -125,8 +126,10 @@ impl Transform {
         let scales =
             table(ElementType::FLOAT32, vec![read, 1], (0..read).map(|it| self.scale(it)))?;
         let rows = ElementWise::new(MULTIPLY).apply(operands, &[rows, scales])?;
-        let missing =
-            Kind { element: ElementType::FLOAT32, shape: vec![all, self.length - read, parts] };
+        let missing = Kind {
+            element: ElementType::FLOAT32,
+            shape: smallvec![all, self.length - read, parts],
+        };
         let rows = join(operands, &[&rows, &Value::fill(missing, 0)], 1, "input")?;
         let rows =
             operands.reshaped(&rows, &[all, first, second, parts])?.transposed(&[0, 2, 1, 3]);
@@ -143,7 +146,7 @@ impl Transform {
             self.products((operands, turns), &found, &table, parts)?.transposed(&[1, 2, 0, 3]);
         let found = operands.reshaped(&found, &[all, self.length, parts])?;
         // The first elements of each row.
-        let found = found.seen(vec![all, written, parts], found.strides());
+        let found = found.seen(smallvec![all, written, parts], found.strides());
         operands.reshaped(&found, &[shape.as_slice(), &[written, parts]].concat())
     }
 

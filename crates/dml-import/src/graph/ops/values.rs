@@ -18,7 +18,10 @@ pub(crate) struct Literal(pub(crate) Arc<Constant>);
 impl Op for Literal {
     fn evaluate(&self, _operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let (element, shape) = (self.0.element, self.0.shape.clone());
-        Ok(vec![Value::stored(Kind { element, shape }, Storage::Constant(Arc::clone(&self.0)))])
+        Ok(vec![Value::stored(
+            Kind { element, shape: shape.into() },
+            Storage::Constant(Arc::clone(&self.0)),
+        )])
     }
 }
 
@@ -108,7 +111,7 @@ impl Op for ConstantOfShape {
 
     fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let shape = operands.sizes(0, "input")?;
-        Ok(vec![Value::fill(Kind { element: self.element, shape }, self.bits)])
+        Ok(vec![Value::fill(Kind { element: self.element, shape: shape.into() }, self.bits)])
     }
 }
 
@@ -127,7 +130,8 @@ impl Op for Broadcast {
     fn evaluate(&self, operands: &NodeInputs<'_>) -> Result<Vec<Value>> {
         let data = operands.value(0, "data")?;
         let (from, wanted) = (data.shape()?, operands.sizes(1, "shape")?);
-        let both = broadcast(from, &wanted).filter(|it| self.bidirectional || *it == wanted);
+        let both =
+            broadcast(from, &wanted).filter(|it| self.bidirectional || it.as_slice() == wanted);
         let Some(shape) = both else {
             let problem = "is not a shape that the data broadcast to";
             return Err(operands.node.invalid("shape", text(&wanted), problem, text(from)));

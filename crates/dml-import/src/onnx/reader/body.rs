@@ -57,7 +57,7 @@ pub(super) fn read(
     let kind = |info| {
         let (element, shape) = declared(info)?;
         let shape = shape.as_deref().and_then(fixed);
-        Ok(element.zip(shape).map(|(element, shape)| Kind { element, shape }))
+        Ok(element.zip(shape).map(|(element, shape)| Kind { element, shape: shape.into() }))
     };
     let declared = proto.output.iter().map(kind).collect::<Result<_>>()?;
     let around = numbers.around.into_iter().map(Some).collect();

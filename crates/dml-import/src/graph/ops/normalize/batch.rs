@@ -1,6 +1,7 @@
 //! Batch normalization by given moments, and in training by those of the batch.
 
 use dml_core::operators::{BatchNormalizationDesc, BatchNormalizationTrainingDesc};
+use smallvec::smallvec;
 
 use super::{channels, of_channels, write};
 use crate::convert::from_float;
@@ -95,7 +96,7 @@ impl Op for BatchTraining {
         }
         let mut values = vec![(input, &sizes[..])];
         values.extend(others.iter().map(|value| (value, &of_scales[..])));
-        let moment = || Kind { element, shape: vec![sizes[1]] };
+        let moment = || Kind { element, shape: smallvec![sizes[1]] };
         let outputs = vec![
             (input.kind()?, &sizes[..]),
             (moment(), &of_scales[..]),

@@ -1,6 +1,7 @@
 //! A recurrent network composed of operators for each step, in 32 bits.
 
 use dml_core::{RecurrentNetworkDirection as Direction, ReduceFunction};
+use smallvec::smallvec;
 
 use crate::convert::from_integer;
 use crate::element::ElementType;
@@ -188,7 +189,10 @@ impl Recurrent {
         let state = |index, name| {
             let given = self.state(operands, index, name, sizes)?;
             let zeros = || {
-                Value::fill(Kind { element: FLOAT, shape: vec![sizes.batches, sizes.hidden] }, 0)
+                Value::fill(
+                    Kind { element: FLOAT, shape: smallvec![sizes.batches, sizes.hidden] },
+                    0,
+                )
             };
             Ok(self.of(operands, given, direction)?.unwrap_or_else(zeros))
         };
