@@ -1,5 +1,6 @@
 //! Staged transfers as a part of a submission: bytes of the host are written to a buffer, or read from one.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -115,12 +116,35 @@ impl fmt::Debug for ReadBack {
     }
 }
 
-/// Host memory for `size` bytes.
+/// `size` zeros in host memory. Large memory comes zeroed from the system, and nothing is written to it here.
 pub(crate) fn zeros(size: u64) -> Result<Vec<u8>> {
     let out_of_memory = || Error::OutOfMemory { kind: MemoryKind::Host, call: "read_buffer" };
-    let mut bytes = Vec::new();
+    if size == 0 {
+        return Ok(Vec::new());
+    }
     let size = usize::try_from(size).map_err(|_| out_of_memory())?;
-    bytes.try_reserve_exact(size).map_err(|_| out_of_memory())?;
-    bytes.resize(size, 0);
-    Ok(bytes)
+    let layout = Layout::array::<u8>(size).map_err(|_| out_of_memory())?;
+    // SAFETY: the size of the layout is not 0.
+    let bytes = unsafe { alloc_zeroed(layout) };
+    if bytes.is_null() {
+        return Err(out_of_memory());
+    }
+    // SAFETY: the global allocator gave `size` bytes of alignment 1, which are initialized and owned by nothing else.
+    Ok(unsafe { Vec::from_raw_parts(bytes, size, size) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_as_many_as_asked_for_or_an_error() {
+        for size in [0, 1, 4097] {
+            assert_eq!(zeros(size).unwrap(), vec![0; usize::try_from(size).unwrap()]);
+        }
+        for size in [u64::MAX, 1 << 63, 1 << 62] {
+            let error = zeros(size).unwrap_err();
+            assert!(matches!(error, Error::OutOfMemory { kind: MemoryKind::Host, .. }), "{error}");
+        }
+    }
 }
