@@ -34,7 +34,8 @@ pub(super) fn distance(
         difference: 0.0,
         allowed_difference: allowed.difference,
     };
-    for (index, (found, expected)) in pairs.map(|(a, b)| (float(a), float(b))).enumerate() {
+    for (index, (found, expected)) in pairs.enumerate().filter(|(_, (a, b))| a != b) {
+        let (found, expected) = (float(found), float(expected));
         if found.value.is_nan() && expected.value.is_nan() || found.value == expected.value {
             continue;
         }

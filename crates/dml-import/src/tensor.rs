@@ -113,8 +113,10 @@ impl Tensor {
         bits: impl IntoIterator<Item = u64>,
     ) -> Result<Self> {
         let size = width(element);
-        let bytes = bits.into_iter().flat_map(|it| it.to_le_bytes().into_iter().take(size));
-        Self::new(element, shape, bytes.collect::<Vec<u8>>())
+        let bits = bits.into_iter();
+        let mut bytes = Vec::with_capacity(bits.size_hint().0 * size);
+        bits.for_each(|it| bytes.extend_from_slice(&it.to_le_bytes()[..size]));
+        Self::new(element, shape, bytes)
     }
 
     pub(crate) fn bits(&self) -> impl Iterator<Item = u64> {

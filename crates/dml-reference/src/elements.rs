@@ -20,7 +20,8 @@ pub(super) fn input_bytes(
     let name = format!("{}/{index}", case.name);
     let mut random = Random::new(&name);
     let words = usize::try_from(layout.total_size().div_ceil(4)).unwrap_or(usize::MAX);
-    let mut bytes: Vec<u8> = (0..words).flat_map(|_| random.word().to_le_bytes()).collect();
+    let words: Vec<[u8; 4]> = (0..words).map(|_| random.word().to_le_bytes()).collect();
+    let mut bytes = words.into_flattened();
     let elements: Cow<'_, [u64]> = match case.inputs.get(index) {
         Some(elements) => elements.into(),
         None => {
