@@ -93,7 +93,7 @@ pub(crate) fn element_wise(
     let kind = output.clone();
     let result = (|| {
         if output.is_empty() {
-            return Ok(Value::host(Tensor::new(output.element, output.shape.to_vec(), vec![])?));
+            return Value::empty(output.clone());
         }
         let mut storages = Vec::with_capacity(operands.len());
         for operand in operands {
@@ -155,9 +155,7 @@ pub(crate) fn materialized(nodes: &DeviceNodes, owner: &Owner, value: &Value) ->
     let kind = value.kind()?;
     match &value.content {
         Content::Stored(view) if view.strides.is_none() => Ok(value.clone()),
-        Content::Fill(_) if kind.is_empty() => {
-            Ok(Value::host(Tensor::new(kind.element, kind.shape.into_vec(), vec![])?))
-        }
+        Content::Fill(_) if kind.is_empty() => Value::empty(kind),
         Content::Fill(bits) => {
             let build = || fill(&owner.name, &kind, *bits);
             Ok(nodes.add(owner, vec![], vec![kind.clone()], build).remove(0))

@@ -127,6 +127,11 @@ impl Value {
         Self { element: Some(kind.element), shape: Some(kind.shape), content: Content::Fill(bits) }
     }
 
+    /// A tensor without elements.
+    pub(crate) fn empty(kind: Kind) -> Result<Self> {
+        Tensor::new(kind.element, kind.shape.into_vec(), vec![]).map(Self::host)
+    }
+
     /// A sequence of tensors.
     pub(crate) fn sequence(tensors: Vec<Self>) -> Self {
         Self { element: None, shape: None, content: Content::Sequence(tensors.into()) }

@@ -16,7 +16,7 @@ use crate::graph::ops::split::parts;
 use crate::graph::ops::table::numbers;
 use crate::graph::ops::{AutoPad, Convolution, NodeInputs, Op, REAL, Scatter};
 use crate::graph::value::{Kind, Value};
-use crate::tensor::{Tensor, text};
+use crate::tensor::text;
 
 /// A convolution of each channel that sees the current and earlier elements. Inputs are the data, the filters, a bias
 /// and the last elements of the run before; outputs are the results, and the last elements of this run.
@@ -51,7 +51,7 @@ impl Op for CausalConvolution {
         };
         let all = join(operands, &[&before, input], 2, "input")?;
         let after = match kept.is_empty() {
-            true => Value::host(Tensor::new(element, kept.shape.into_vec(), vec![])?),
+            true => Value::empty(kept)?,
             false => parts(operands, &all, 2, &[length, taps - 1])?.remove(1),
         };
         let convolution = Convolution {

@@ -35,7 +35,7 @@ pub(super) fn join(
     let parts: Vec<&Value> = all.iter().copied().filter(|it| !it.is_empty()).collect();
     let of = NodeInputs { values: all.iter().copied().map(Some).collect(), ..*operands };
     match parts.as_slice() {
-        [] => Ok(Value::host(Tensor::new(kind.element, kind.shape.into_vec(), vec![])?)),
+        [] => Value::empty(kind),
         [only] => Ok((*only).clone()),
         _ if of.place(element_count(&kind.shape), Operator::Present) == ComputeLocation::Host => {
             joined_on_host(operands, &parts, kind, axis)

@@ -78,7 +78,7 @@ impl ElementWise {
         let output = if function.is_truth { ElementType::Bool } else { element };
         let kind = Kind { element: output, shape };
         if kind.is_empty() {
-            return Ok(Value::host(Tensor::new(output, kind.shape.into_vec(), vec![])?));
+            return Value::empty(kind);
         }
         if let (Some(fold), Some(bits)) = (function.fold, fills(values)) {
             let scalars = values

@@ -21,7 +21,7 @@ use crate::graph::ops::packed::count;
 use crate::graph::ops::slice::{Walk, walked};
 use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
-use crate::tensor::{Tensor, text};
+use crate::tensor::text;
 
 /// Samples of the first input at the coordinates in the second one, which are from -1 to 1, innermost dimension
 /// first.
@@ -89,7 +89,7 @@ impl Op for GridSample {
         let (kind, spatial) = self.infer(operands, data, grid)?;
         let element = kind.element;
         if kind.is_empty() {
-            return Ok(vec![Value::host(Tensor::new(element, kind.shape.into_vec(), vec![])?)]);
+            return Ok(vec![Value::empty(kind)?]);
         }
         let places = [kind.shape[0], count(&kind.shape[2..])];
         let dimensions = spatial.len() as u64;

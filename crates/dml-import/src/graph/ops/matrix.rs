@@ -6,7 +6,7 @@ use crate::graph::device::{Band, no_counterpart};
 use crate::graph::dml;
 use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Content, Kind, Storage, Value};
-use crate::tensor::{Tensor, text};
+use crate::tensor::text;
 
 /// ONNX's EyeLike: a matrix of the input's shape with ones on the `k`-th diagonal.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub(crate) fn write_band(
 ) -> Value {
     let outcome = || {
         if kind.is_empty() {
-            return Ok(Value::host(Tensor::new(kind.element, kind.shape.to_vec(), vec![])?));
+            return Value::empty(kind.clone());
         }
         let has_input = source.is_some();
         let (kept, bits) = (band.clone(), (!has_input).then(|| band.clone()));

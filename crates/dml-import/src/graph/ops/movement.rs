@@ -8,7 +8,7 @@ use crate::graph::dml::packed_tensor;
 use crate::graph::ops::NodeInputs;
 use crate::graph::ops::operands::{ComputeLocation, Operator};
 use crate::graph::value::{Content, Kind, Value};
-use crate::tensor::{Tensor, element_count, host_elements};
+use crate::tensor::{element_count, host_elements};
 
 /// The least rank of a tensor.
 const LEAST_RANK: usize = 4;
@@ -25,7 +25,7 @@ pub(super) fn moved(
     input.check()?;
     let kind = Kind { element: input.element()?, shape: shape.into() };
     if kind.is_empty() {
-        return Ok(Value::host(Tensor::new(kind.element, kind.shape.into_vec(), vec![])?));
+        return Value::empty(kind);
     }
     if let Content::Fill(bits) = input.content {
         return Ok(Value::fill(kind, bits));

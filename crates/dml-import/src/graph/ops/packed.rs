@@ -9,7 +9,7 @@ use crate::graph::dml::{packed_tensor, storage, strided_tensor};
 use crate::graph::ops::NodeInputs;
 use crate::graph::value::Storage;
 use crate::graph::value::{Kind, Value};
-use crate::tensor::{Tensor, element_count};
+use crate::tensor::element_count;
 
 /// The least rank of a tensor, which operators accept at every level.
 pub(super) const LEAST_RANK: usize = 4;
@@ -147,8 +147,7 @@ pub(crate) fn by_strides_all(
 
 /// Values without elements.
 fn empty(kinds: Vec<Kind>) -> Result<Vec<Value>> {
-    let empty = |it: Kind| Tensor::new(it.element, it.shape.into_vec(), vec![]).map(Value::host);
-    kinds.into_iter().map(empty).collect()
+    kinds.into_iter().map(Value::empty).collect()
 }
 
 /// Checks that the host does not need the outputs, which only a device computes.

@@ -21,7 +21,7 @@ use crate::graph::ops::split::parts;
 use crate::graph::ops::{NodeInputs, Op};
 use crate::graph::value::{Content, Kind, Value};
 use crate::small_float::{Rounding, SmallFloat};
-use crate::tensor::{Tensor, text};
+use crate::tensor::text;
 
 /// Whether to quantize or to dequantize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Op for Quantize {
             [input, scale, zero_point].map(Value::clone)
         };
         if kind.is_empty() {
-            return Ok(vec![Value::host(Tensor::new(output, kind.shape.into_vec(), vec![])?)]);
+            return Ok(vec![Value::empty(kind)?]);
         }
         values.iter().try_for_each(Value::check)?;
         let values = self.in_precision(operands, values, output)?;

@@ -12,7 +12,7 @@ use crate::graph::ops::resized::{Axis, Coordinates, Nearest, Ratio, Sizes, singl
 use crate::graph::ops::weigh::Weighing;
 use crate::graph::ops::{Need, NodeInputs, Op};
 use crate::graph::value::{Kind, Value};
-use crate::tensor::{Tensor, text};
+use crate::tensor::text;
 
 /// The first input resized.
 #[derive(Debug)]
@@ -65,11 +65,7 @@ impl Op for Resize {
         let shape: Vec<u64> = axes.iter().map(|axis| axis.output).collect();
         let kind = Kind { element: data.element()?, shape: shape.into() };
         if kind.is_empty() {
-            return Ok(vec![Value::host(Tensor::new(
-                kind.element,
-                kind.shape.into_vec(),
-                vec![],
-            )?)]);
+            return Ok(vec![Value::empty(kind)?]);
         }
         if data.is_empty() {
             let accepted = "sizes above 0, or an output without elements";

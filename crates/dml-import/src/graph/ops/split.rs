@@ -73,8 +73,7 @@ pub(super) fn parts(
         debug_assert_eq!(only.shape, shape);
         return Ok(vec![input.clone()]);
     }
-    let empty =
-        |kind: &Kind| Tensor::new(kind.element, kind.shape.to_vec(), vec![]).map(Value::host);
+    let empty = |kind: &Kind| Value::empty(kind.clone());
     let whole = NodeInputs { values: vec![Some(input)], ..*operands };
     if !kinds.iter().all(Kind::is_empty)
         && whole.place(element_count(&shape), Operator::Present) == ComputeLocation::Host
