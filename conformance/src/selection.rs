@@ -169,7 +169,7 @@ impl Selection {
 
 /// Where cases come from.
 enum Source {
-    /// Those that a list or the filter names by their ids.
+    /// Cases that a list or the filter names by their ids.
     Found(Vec<Case>),
     /// The fixed cases of a level.
     Level(FeatureLevel),

@@ -71,6 +71,12 @@ impl ElementFormula {
         Self { steps: Steps::from_iter([FunctionCall::of(function)]) }
     }
 
+    /// The steps up to the one with the number `step`, which gives the output.
+    #[must_use]
+    pub fn up_to(&self, step: usize) -> Self {
+        Self { steps: self.steps[..=step].iter().cloned().collect() }
+    }
+
     /// Adds steps that apply one function after the other, and returns the result of the last one.
     pub fn apply_all(
         &mut self,
@@ -111,7 +117,7 @@ impl ElementFormula {
     ) -> Result<Vec<u64>, E> {
         let mut results = Vec::with_capacity(self.steps.len());
         let mut arguments = vec![];
-        for step in self.steps.iter() {
+        for step in &self.steps {
             arguments.clear();
             for argument in &step.arguments {
                 arguments.push(read(*argument, &results)?);

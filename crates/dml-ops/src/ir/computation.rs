@@ -24,8 +24,9 @@ impl Computation {
 /// The program with its parameters numbered from `first` on.
 pub(crate) fn with_parameters_from(program: &ElementFormula, first: u32) -> ElementFormula {
     let mut moved = program.clone();
-    let arguments = program.steps.iter().flat_map(|step| &step.arguments);
-    if first == 0 || !arguments.into_iter().any(|it| matches!(it, Value::Parameter(_))) {
+    let mut arguments = program.steps.iter().flat_map(|step| &step.arguments);
+    // What does not change stays shared.
+    if first == 0 || !arguments.any(|it| matches!(it, Value::Parameter(_))) {
         return moved;
     }
     for argument in moved.steps.own().iter_mut().flat_map(|step| &mut step.arguments) {

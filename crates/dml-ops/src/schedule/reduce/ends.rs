@@ -2,7 +2,7 @@
 
 use dml_core::Error;
 use dml_core::plan::Slot;
-use dml_spirv::element_wise::{DIMENSIONS, ElementFormula};
+use dml_spirv::element_wise::DIMENSIONS;
 
 use crate::ir::space::IterationSpace;
 use crate::ir::{Computation, Reduction};
@@ -44,9 +44,7 @@ impl Schedule<'_> {
     ) -> Result<(), Error> {
         let (elements, seconds) = reduction.divided(&space.inputs);
         let first = Reduction { ends: 0, second: None, ..reduction.clone() };
-        let last =
-            ElementFormula { steps: reduction.last.steps[..=step].iter().cloned().collect() };
-        let second = Reduction { last, ..first.clone() };
+        let second = Reduction { last: reduction.last.up_to(step), ..first.clone() };
         let outputs = [&space.output].into_iter().chain(seconds);
         for (reduction, output) in [first, second].iter().zip(outputs) {
             let (inputs, output) = (elements.to_vec(), output.clone());

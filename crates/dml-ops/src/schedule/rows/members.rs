@@ -132,8 +132,7 @@ impl Members {
             return None;
         }
         let (elements, seconds) = reduction.divided(&space.inputs);
-        let up_to = |step| reduction.last.steps[..=step].iter().cloned().collect();
-        let second = reduction.second.map(|step| Functions { steps: up_to(step) });
+        let second = reduction.second.map(|step| reduction.last.up_to(step));
         let lasts = [reduction.last.clone()].into_iter().chain(second);
         for (last, output) in lasts.zip([&space.output].into_iter().chain(seconds)) {
             let (reducer, last) = (reduction.reducer, self.renumbered(&last));
